@@ -51,7 +51,7 @@ static const char help[] =
     "  -n, --members N       number of members (default: 1)\n"
     "\n"
     "Limits of faults, for start and run, with up to three decimals:\n"
-    "      --link-grace S    time for a broken link to be made again (default: 5)\n"
+    "      --link-grace S    time in which a broken link may be restored (default: 5)\n"
     "      --silence S       a daemon that sends nothing for so long counts as broken away\n"
     "                        (default: 10; at least the link grace)\n"
     "      --head-absence S  a member ends its ranks when the head is out of reach for so long\n"

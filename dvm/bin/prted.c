@@ -49,7 +49,7 @@ static const char usage_text[] =
     "  --exit-on-leave       end the program after leaving the DVM (default: keep it, not ready)\n"
     "  --drain-seconds N     at SIGTERM wait N seconds for jobs here (default: without limit)\n"
     "  --drain-kill          at SIGTERM end jobs here at once\n"
-    "  --link-grace-ms N     time for a broken link to be made again (default 5000)\n"
+    "  --link-grace-ms N     time in which a broken link may be restored (default 5000)\n"
     "  --silence-ms N        a daemon that sends nothing for so long counts as broken away\n"
     "                        (default 10000; at least the link grace)\n"
     "  --head-absence-ms N   a member ends its ranks when the head is out of reach for so long\n"

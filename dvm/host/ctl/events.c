@@ -32,7 +32,7 @@ void ctl_get_events(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
         return;
     }
     if (rq->incarnation && strcmp(rq->incarnation, core_incarnation(ctl->core)) != 0) {
-        ctl_refuse(rp, 410, API_REASON_GONE, "incarnation '%s' is over, this is '%s'",
+        ctl_refuse(rp, 410, API_REASON_GONE, "incarnation '%s' has ended, this is '%s'",
                    rq->incarnation, core_incarnation(ctl->core));
         return;
     }
