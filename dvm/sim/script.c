@@ -633,6 +633,7 @@ static uint32_t missing_members(const struct script *s)
 
 static void come_to_rest(struct script *s)
 {
+    unsigned quiet = 0;
     uint64_t end;
 
     trace_line(s, "no more faults, no more work");
@@ -654,10 +655,11 @@ static void come_to_rest(struct script *s)
             r = what_is_left(s);
             if (r.campaigns == 0 && s->replicas < s->nodes - 1)
                 grow_dvm(s, s->nodes - 1); /* so that every job finds its slots */
-            else if (r.jobs == 0 && r.campaigns == 0 && missing_members(s) == 0)
-                break;
+            quiet = r.jobs || r.campaigns || missing_members(s) ? 0 : quiet + 1;
+            if (quiet > 40) /* for 20 s: requests may have been under way */
+                return;
         }
-        if (sim_now(s->sim) < end)
+        if (quiet || sim_now(s->sim) < end)
             continue;
         if (r.campaigns)
             check_fail(s->check, "one-terminal-event", "%zu campaigns do not end", r.campaigns);
@@ -668,7 +670,6 @@ static void come_to_rest(struct script *s)
                        missing_members(s), s->replicas);
         return;
     }
-    pass_time(s, 20000);
 }
 
 static void check_jobs(struct script *s)
@@ -716,13 +717,11 @@ static void begin_schedule(struct script *s)
     else
         o.faults.link_grace_ms = 2000; /* the default of those generations */
     sim_configure(s->sim, &o);
-    trace_line(s, "seed %llu: %u nodes, radix %u, slots %u, delay %llu ms, profile %u",
-               (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots,
-               (unsigned long long)o.delay_ms, s->profile);
+    trace_line(s, "seed %llu: %u nodes, radix %u, slots %u, delay %u ms, profile %u, grace %u ms",
+               (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots, (unsigned)o.delay_ms,
+               s->profile, (unsigned)o.faults.link_grace_ms);
     s->check = check_create(s->sim);
     check_healthy(s->check, s->profile == 0);
-    trace_line(s, "link grace %llu ms, silence %llu ms", (unsigned long long)o.faults.link_grace_ms,
-               (unsigned long long)o.faults.silence_ms);
     for (uint32_t v = 0; v < s->nodes; v++)
         sim_start(s->sim, v);
 }
