@@ -120,7 +120,7 @@ void op_returned(struct op *op, pmix_status_t rc);
 void op_finish(struct op *op, int status, const void *data, size_t len); /* done() now, and freed */
 void op_finish_all_of(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
 
-/* What this server keeps of a rank of a job. */
+/* A rank of a job, as this server keeps it. */
 struct pmix_srv_rank {
     uint32_t local_rank; /* on the rank's own node */
     uint32_t app_rank;

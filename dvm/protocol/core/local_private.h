@@ -49,7 +49,7 @@ struct local_job {
     UT_hash_handle hh;   /* by namespace */
 };
 
-/* What an event carries for its action. */
+/* The cause that an event hands to its action. */
 struct local_cause {
     int errnum;
     const char *what; /* the step that failed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head alone knows, joined from four modules; each knows only those before it:
+/* The state that the head alone has, joined from four modules; each knows only those before it:
  *
  *   journal   the incarnation, its numbered events, membership operations that wait
  *   members   admission, join back-off, liveness, slots, CPU ledger, size bound
