@@ -29,6 +29,7 @@ struct proc {
 struct procs {
     int epoll;
     int signals; /* -1: not caught */
+    int kept;    /* -1: none */
     struct proc *list;
     size_t n;
 };
@@ -62,6 +63,7 @@ struct procs *procs_create(bool catch_signals, struct err *err)
     struct procs *p = xcalloc(1, sizeof(*p));
 
     p->signals = -1;
+    p->kept = -1;
     p->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (p->epoll < 0) {
         err_sys(err, errno, "epoll_create1");
@@ -95,7 +97,16 @@ void procs_destroy(struct procs *p)
         close(p->signals);
     if (p->epoll >= 0)
         close(p->epoll);
+    if (p->kept >= 0)
+        close(p->kept);
     free(p);
+}
+
+void procs_keep_fd(struct procs *p, int fd)
+{
+    if (p->kept >= 0)
+        close(p->kept);
+    p->kept = fd;
 }
 
 size_t procs_living(const struct procs *p)

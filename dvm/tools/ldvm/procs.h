@@ -24,6 +24,8 @@ int procs_start(struct procs *p, const struct ldvm *l, uint32_t vpid, uint32_t m
  * that follow each other are forked by one prted (dvm/host/forkserver). */
 int procs_start_members(struct procs *p, const struct ldvm *l, const uint32_t *vpids, size_t n,
                         uint16_t join, struct err *err) __attribute__((warn_unused_result));
+/* Takes a descriptor that procs_destroy() closes. */
+void procs_keep_fd(struct procs *p, int fd);
 /* Watches a process that another program started; returns 0 also if it has just ended. */
 int procs_adopt(struct procs *p, const struct ldvm_daemon *d, struct err *err)
     __attribute__((warn_unused_result));

@@ -71,15 +71,26 @@ static int wait_inotify(struct procs *p, int fd, struct err *err)
     return 0;
 }
 
+/* The kernel needs some 15 ms to give up a watch, and a close waits for that. So the watch is
+ * removed now, which does not wait, and the descriptor is closed after the members have started. */
+static void end_inotify(struct procs *p, int fd, int watch)
+{
+    if (watch >= 0)
+        (void)inotify_rm_watch(fd, watch);
+    procs_keep_fd(p, fd);
+}
+
 int ldvm_wait_ports(struct procs *p, const char *dir, uint16_t *join, struct err *err)
 {
     FREE_AUTO char *session = xasprintf("%s/0", dir);
     int fd = inotify_init1(IN_CLOEXEC);
+    int watch;
     int rc = 0;
 
     if (fd < 0)
         return err_sys(err, errno, "inotify_init1");
-    if (inotify_add_watch(fd, session, IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
+    watch = inotify_add_watch(fd, session, IN_CLOSE_WRITE | IN_MOVED_TO);
+    if (watch < 0)
         rc = err_sys(err, errno, "watching %s", session);
     while (rc == 0) {
         struct err why = {0};
@@ -89,7 +100,7 @@ int ldvm_wait_ports(struct procs *p, const char *dir, uint16_t *join, struct err
         /* The file is missing or incomplete. */
         rc = wait_inotify(p, fd, err);
     }
-    close(fd);
+    end_inotify(p, fd, watch);
     return rc;
 }
 

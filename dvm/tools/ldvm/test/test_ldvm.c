@@ -393,6 +393,26 @@ static void ports_are_read_as_soon_as_they_are_written(void **state)
     procs_destroy(p);
 }
 
+static void a_kept_descriptor_is_closed_at_the_end(void **state)
+{
+    struct procs *p = procs_create(false, NULL);
+    int ends[2];
+    int later[2];
+    char byte;
+
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(later), 0);
+    procs_keep_fd(p, ends[1]);
+    assert_int_equal(write(ends[1], "x", 1), 1); /* still open */
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    procs_keep_fd(p, later[1]);
+    assert_int_equal(read(ends[0], &byte, 1), 0);
+    procs_destroy(p);
+    assert_int_equal(read(later[0], &byte, 1), 0);
+    close(ends[0]);
+    close(later[0]);
+}
+
 static void a_head_that_ends_before_it_listens_is_reported(void **state)
 {
     struct world *w = *state;
@@ -540,6 +560,7 @@ int main(void)
         T(a_killed_daemon_is_reported_with_the_signal),
         T(a_daemon_of_another_user_is_watched_by_its_pid),
         T(ports_are_read_as_soon_as_they_are_written),
+        T(a_kept_descriptor_is_closed_at_the_end),
         T(a_head_that_ends_before_it_listens_is_reported),
         T(members_are_own_processes_from_one_server_per_run_of_numbers),
         T(a_server_that_fails_is_reported_with_its_exit_code),
