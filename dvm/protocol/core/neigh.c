@@ -416,6 +416,8 @@ static void send_heartbeats(struct core *c)
             neigh_say(c, k, &ping);
             continue;
         }
+        if (!k->incoming && k->state != LINK_CLOSING && k->vpid == members_parent(&c->members))
+            c->ask_head = true; /* a parent that hangs would not answer the next call either */
         out_close(&c->out, k->conn, false);
         lose_link(c, k, k->state == LINK_CLOSING ? LOSS_AFTER_BYE : LOSS_BY_BREAK,
                   "the peer is silent");

@@ -490,6 +490,25 @@ static void a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit
     sim_destroy(s);
 }
 
+/* The children of 1, 3 and 4, call the head when 1 falls silent, so they learn of its removal at
+ * once. A broadcast that all members acknowledge shows that they have lifelines again. */
+static void the_subtree_of_a_hung_daemon_is_repaired_when_that_daemon_is_declared_lost(void **state)
+{
+    for (uint64_t ms = 0; ms < 5000; ms += 500) { /* anywhere between two probes */
+        struct sim *s = boot(6, 6, 2);
+        uint32_t target = 6;
+
+        wait_wired(s, 6);
+        sim_for(s, ms);
+        sim_stop(s, 1, true);
+        sim_for(s, API_FAULTS_SILENCE_MS + API_FAULTS_LINK_GRACE_MS + 500);
+        assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 5);
+        shrink(s, "c", &target, 1);
+        dvm_wait_complete(s, "c", 500);
+        sim_destroy(s);
+    }
+}
+
 /* The head removes 4 while 4 is cut off; then 4 is stopped for longer than the absence. */
 static void stop_while_cut_off(uint64_t after_ms)
 {
@@ -537,6 +556,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_daemon_that_was_stopped_does_not_count_that_time_as_the_head_s_absence),
         cmocka_unit_test(a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit),
+        cmocka_unit_test(
+            the_subtree_of_a_hung_daemon_is_repaired_when_that_daemon_is_declared_lost),
         cmocka_unit_test(a_daemon_that_is_cut_off_and_runs_counts_the_head_s_absence),
         cmocka_unit_test(a_shrink_refuses_a_caller_that_is_not_in_the_tree),
         cmocka_unit_test(a_daemon_wired_while_a_shrink_drains_it_takes_no_work),
