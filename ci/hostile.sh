@@ -23,7 +23,7 @@ attack() { timeout --kill-after=5 60 "$bin/prun" --stdin none -n 1 "$probe" "$1"
 
 show() {
     echo "hostile: seed $seed ends or hangs the daemon: $said"
-    tail -n 60 "$DVM_SESSION_DIR/1/prted.log"
+    tail -n 120 "$DVM_SESSION_DIR/1/prted.log"
 }
 
 timeout 60 "$bin/prte" start -n 1 --slots 2 > /dev/null
