@@ -42,7 +42,7 @@ static void mutate(char *bytes, size_t *len, size_t from)
             bytes[at] = (char)odd[any(sizeof(odd))];
             break;
         case 1:
-            bytes[at] ^= (char)(1 << any(8));
+            bytes[at] = (char)(bytes[at] ^ (1 << any(8)));
             break;
         case 2:
             memset(bytes + at, 0xff, *len - at < 8 ? *len - at : 8);

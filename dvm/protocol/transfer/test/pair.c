@@ -452,12 +452,10 @@ static void step_flight(struct pair *p, struct flight *f, bool faults)
 {
     if (f->link == PAIR_LINKS_MAX)
         step_failed(p, f);
-    else if (!f->arrived && is_oldest(p, f))
-        pair_arrive(p, f);
-    else if (f->arrived && faults && pair_random(p, 8) == 0)
-        pair_arrive(p, f); /* doubled */
-    else if (f->arrived)
+    else if (f->arrived && !(faults && pair_random(p, 8) == 0))
         pair_complete(p, f, true);
+    else if (f->arrived || is_oldest(p, f))
+        pair_arrive(p, f); /* one that has arrived is doubled */
 }
 
 void pair_step(struct pair *p, bool faults)
