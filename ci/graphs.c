@@ -5,7 +5,6 @@
 #include "dvm/protocol/link_loss/link_loss.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/state/state.h"
-#include "dvm/protocol/transfer/transfer_fsm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +74,8 @@ static void dump_losses(const struct fsm *m, FILE *out)
 
 int main(int argc, char **argv)
 {
-    const struct fsm *const machines[] = {&job_fsm,    &ranks_fsm, &proc_fsm,    &campaign_fsm,
-                                          &member_fsm, &core_fsm,  &sending_fsm, &taking_fsm};
+    const struct fsm *const machines[] = {&job_fsm,      &ranks_fsm,  &proc_fsm,
+                                          &campaign_fsm, &member_fsm, &core_fsm};
     const struct fsm losses = {.name = "losses"};
     struct err err = {0};
 

@@ -23,9 +23,7 @@ struct sim_opts {
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */
     size_t backlog_max;
     struct api_faults faults; /* all 0: API_FAULTS_DEFAULTS */
-    /* Some connections are ten times slower than others. With an odd seed, frames of some 256 bytes
-     * go as transfers, and of twice that by RNDV. */
-    bool uneven;
+    bool uneven;              /* some connections are ten times slower than others */
     bool trace;
 };
 

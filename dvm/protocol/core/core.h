@@ -44,7 +44,6 @@ struct core_opts {
     uint64_t ack_ms;    /* time without an acknowledgement after which a daemon is declared lost; 0:
                            API_FAULTS_SILENCE_MS */
     size_t backlog_max; /* dvm/protocol/rml/rml.h; 0: RML_BACKLOG_MAX */
-    size_t direct_bytes, eager_bytes; /* dvm/protocol/rml/hop.h; 0: the defaults */
     uint64_t orphan_ms; /* time without any path to the head after which a member ends its ranks; 0:
                            API_FAULTS_HEAD_ABSENCE_MS */
     uint64_t leave_ms;  /* limit for the links of a leaving daemon to be closed; 0: 10000 */
@@ -192,14 +191,12 @@ uint64_t core_event_next(const struct core *c);
 
 /* Figures for /metrics and tests. */
 struct core_stats {
-    uint64_t repairs;           /* repair passes of the tree */
-    uint64_t xcasts;            /* broadcasts processed */
-    uint64_t stale_frames;      /* refused: earlier epoch or malformed */
-    uint64_t transfers;         /* large messages that have gone to or come from a neighbour */
-    uint64_t transfer_restarts; /* of those that were sent */
-    uint64_t circled_frames;    /* not relayed any more: more hops than any tree has */
-    uint64_t routed_frames;     /* only of messages; heartbeats and broadcasts do not count */
-    uint64_t backlog_most;      /* the most bytes that have waited in one stream */
+    uint64_t repairs;        /* repair passes of the tree */
+    uint64_t xcasts;         /* broadcasts processed */
+    uint64_t stale_frames;   /* refused: earlier epoch or malformed */
+    uint64_t circled_frames; /* not relayed any more: more hops than any tree has */
+    uint64_t routed_frames;  /* only of messages; heartbeats and broadcasts do not count */
+    uint64_t backlog_most;   /* the most bytes that have waited in one stream */
     uint64_t jobs_started, jobs_ended;
     uint64_t held_map, held_launch, remapped;
     uint32_t live; /* daemons in the tree, in this daemon's table */

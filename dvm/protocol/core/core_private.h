@@ -123,8 +123,6 @@ extern const struct link_handler greet_handlers[];
 void greet_snapshot(struct core *c, struct link *k);
 void greet_up(struct core *c, struct link *k, uint64_t have);
 void greet_turn_away(struct core *c); /* its admission was taken back */
-/* transfers.c: large messages of neighbours */
-extern const struct link_handler transfer_handlers[];
 /* apply.c: broadcasts */
 extern const struct link_handler apply_handlers[];
 void apply_op(struct core *c, struct msg *m);

@@ -22,7 +22,6 @@ struct links {
     struct link *list; /* newest first */
     size_t n;
     uint64_t last_id;
-    uint64_t ndropped;
 };
 
 struct links *links_create(struct out *out)
@@ -50,11 +49,6 @@ struct link *links_first(const struct links *l)
 size_t links_count(const struct links *l)
 {
     return l->n;
-}
-
-uint64_t links_dropped(const struct links *l)
-{
-    return l->ndropped;
 }
 
 struct link *links_by_conn(const struct links *l, uint64_t conn)
@@ -124,7 +118,6 @@ void links_drop(struct links *l, struct link *k)
 {
     DL_DELETE(l->list, k);
     l->n--;
-    l->ndropped++;
     free(k);
 }
 

@@ -44,7 +44,6 @@ void links_destroy(struct links *l);
 /* The newest link; its `next` leads to the others. */
 struct link *links_first(const struct links *l);
 size_t links_count(const struct links *l);
-uint64_t links_dropped(const struct links *l); /* so many links have been forgotten so far */
 struct link *links_by_conn(const struct links *l, uint64_t conn);
 /* The link that is up to a vpid in the epoch of the table, or NULL. A link to an earlier epoch
  * is not used. The newest comes first, so a reconnect is preferred to the link that it replaces. */

@@ -10,8 +10,6 @@
  * then is in flight (at most RML_WINDOW_BYTES of a stream), then is acknowledged and freed. An
  * incoming frame is delivered in its turn, kept if it is early, or dropped if it is repeated.
  *
- * A frame goes to the next hop as it is or, if it is large, as a transfer (hop.c).
- *
  * What always holds: messages of a stream are delivered once and in order while both epochs last. A
  * frame of a later membership version waits until this daemon has that version. A relay keeps no
  * frames: only the sender sends again.
@@ -62,7 +60,6 @@ struct rml {
     struct out *out;
     struct members *members;
     struct links *links;
-    struct hops *hops;
     struct rml_stream *streams; /* by (vpid, class) */
     struct rml_stream *acks;    /* that owe an acknowledgement, by time */
     struct rml_stream
@@ -124,7 +121,6 @@ struct rml *rml_create(struct out *out, struct members *members, struct links *l
     r->out = out;
     r->members = members;
     r->links = links;
-    r->hops = hops_create(out, members, links);
     r->backlog_max = backlog_max ? backlog_max : RML_BACKLOG_MAX;
     r->behind.vpid = VPID_NONE;
     return r;
@@ -133,12 +129,6 @@ struct rml *rml_create(struct out *out, struct members *members, struct links *l
 void rml_set_epoch(struct rml *r, struct epoch epoch)
 {
     r->epoch = epoch;
-    hops_set_epoch(r->hops, epoch);
-}
-
-void rml_set_hop_limits(struct rml *r, const struct hop_limits *limits)
-{
-    hops_set_limits(r->hops, limits);
 }
 
 bool rml_behind(struct rml *r, struct msg_target *who, size_t *limit)
@@ -161,8 +151,7 @@ struct rml_stats rml_stats(const struct rml *r)
                               .backlog_most = r->backlog_most,
                               .nstreams = HASH_COUNT(r->streams),
                               .ndeferred = r->ndeferred,
-                              .deferred_bytes = r->deferred_bytes,
-                              .transfers = hops_stats(r->hops)};
+                              .deferred_bytes = r->deferred_bytes};
 }
 
 static struct rml_frame *frame_new(const void *data, size_t len, uint64_t seq)
@@ -210,7 +199,6 @@ void rml_destroy(struct rml *r)
     }
     list_free(&r->inbox);
     list_free(&r->deferred);
-    hops_destroy(r->hops);
     free(r);
 }
 
@@ -280,7 +268,7 @@ static void push_frames(struct rml *r, struct rml_stream *s)
             continue;
         if (s->in_flight > 0 && s->in_flight + f->bytes.len > RML_WINDOW_BYTES)
             return;
-        hops_send(r->hops, k, f->bytes.data, f->bytes.len);
+        links_send_raw(r->links, k, f->bytes.data, f->bytes.len);
         f->sent = true;
         s->in_flight += f->bytes.len;
         if (s->resend_at == 0)
@@ -442,7 +430,7 @@ static void relay_frame(struct rml *r, const struct frame *f, const uint8_t *dat
     if (f->hops >= FRAME_HOPS_MAX)
         r->circled++;
     else if (k)
-        hops_relay(r->hops, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES);
+        links_relay(r->links, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES);
 }
 
 /* A frame of a later membership version waits, while there is room. */
@@ -470,21 +458,6 @@ void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t
         defer_frame(r, f, data, len);
     else
         local_input(r, f, data, len);
-}
-
-void rml_transfer(struct rml *r, struct link *k, const struct msg *m)
-{
-    struct buf b;
-
-    hops_input(r->hops, k, m);
-    while (hops_next(r->hops, &b)) {
-        struct cur c = cur_of(b.data, b.len);
-        struct frame f;
-
-        if (frame_decode(&c, &f, NULL) == 0)
-            rml_input(r, &f, b.data, b.len);
-        buf_free(&b);
-    }
 }
 
 /* The membership version has changed: frames that waited for it are processed. */
@@ -540,7 +513,6 @@ void rml_routes_changed(struct rml *r)
     struct rml_stream *s, *tmp;
 
     take_deferred(r);
-    hops_check(r->hops);
     HASH_ITER(hh, r->streams, s, tmp)
     {
         resend_unacked(r, s);
@@ -549,7 +521,6 @@ void rml_routes_changed(struct rml *r)
 
 void rml_forget(struct rml *r, uint32_t vpid)
 {
-    hops_forget(r->hops, vpid);
     for (uint32_t traffic = 0; traffic < CLASSES; traffic++) {
         struct rml_stream *s = find_stream(r, vpid, traffic);
 
@@ -575,7 +546,6 @@ static void send_ack(struct rml *r, struct rml_stream *s)
 
 void rml_tick(struct rml *r)
 {
-    hops_tick(r->hops);
     while (r->acks && r->acks->ack_at <= r->out->now_ms)
         send_ack(r, r->acks);
     for (size_t i = 0; i < RML_BACKOFFS; i++) {

@@ -6,12 +6,11 @@
 
 #include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
-#include "dvm/protocol/rml/hop.h"
 
 #define RML_WINDOW_BYTES (4u << 20) /* in flight per stream; more waits at the sender */
-#define RML_REORDER_MAX 1024 /* early frames that are kept; more are dropped and sent again */
-#define RML_RESEND_MS 1000   /* without progress, doubling to 8 s */
-#define RML_BACKOFFS 4       /* 1, 2, 4, 8 s */
+#define RML_REORDER_MAX 256 /* early frames that are kept; more are dropped and sent again */
+#define RML_RESEND_MS 1000  /* without progress, doubling to 8 s */
+#define RML_BACKOFFS 4      /* 1, 2, 4, 8 s */
 #define RML_ACK_DELAY_MS 40
 /* Bytes of a stream that wait or are unacknowledged. At this limit rml_send() refuses SUBMIT,
  * LAUNCH, LOCAL_JOB, APP, RESIZE_ASK and collectives, whose senders handle that. Other messages
@@ -27,8 +26,6 @@ struct rml;
 struct rml *rml_create(struct out *out, struct members *members, struct links *links,
                        size_t backlog_max);
 void rml_destroy(struct rml *r);
-/* From which length on frames go as transfers, and these by RNDV (dvm/protocol/rml/hop.h). */
-void rml_set_hop_limits(struct rml *r, const struct hop_limits *limits);
 /* This daemon's own epoch, none at first. */
 void rml_set_epoch(struct rml *r, struct epoch epoch);
 /* The header fields of a frame from this daemon. */
@@ -39,9 +36,6 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
              struct err *err);
 /* A routed frame came over a link: it is relayed unread, or processed here. */
 void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len);
-/* A message of a transfer came over a link that is up: frames that it completes are taken as if
- * they had come over the link. */
-void rml_transfer(struct rml *r, struct link *k, const struct msg *m);
 /* The next message for this daemon; `bytes` (header and body) is the caller's to free. */
 bool rml_next(struct rml *r, struct buf *bytes);
 /* Routes have changed or a link came up: unacknowledged frames are sent again. */
@@ -68,7 +62,6 @@ struct rml_stats {
     size_t backlog_most; /* the most bytes that any stream has had */
     size_t nstreams;
     size_t ndeferred, deferred_bytes; /* messages of a later membership version */
-    struct transfer_stats transfers;  /* of all neighbours */
 };
 struct rml_stats rml_stats(const struct rml *r);
 
