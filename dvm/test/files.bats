@@ -156,12 +156,19 @@ preparing() { [ "$(view '[.jobs[] | select(.state == "PREPARING")] | length')" -
 no_staging() { ! preparing; }
 nothing_left() { [ -z "$(leftovers)" ]; }
 
+# The file has been opened at its source, and each of the two daemons writes it.
+arriving() { [ "$(find "$DVM_SESSION_DIR" -path '*/files/big' | wc -l)" -eq 2 ]; }
+
 # A prun of a large file in the background: $pid; its errors are in err.
-start_large() {
+prun_large() {
     large big 4G
     timeout --kill-after=10 "$limit" "$bin/prun" -N 1 --preload-files big "$@" > out 2> err 3>&- &
     pid=$!
-    eventually preparing
+}
+
+start_large() {
+    prun_large "$@"
+    eventually arriving
 }
 
 ended() { # CODE
@@ -205,7 +212,7 @@ ended() { # CODE
 
 @test "--timeout while files are on their way ends the job with 124" {
     start_dvm 2
-    start_large --timeout 1 true
+    prun_large --timeout 1 true
     ended 124
 }
 
