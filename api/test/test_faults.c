@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static void refuse(struct api_faults f, const char *text)
+static void assert_refused(struct api_faults f, const char *text)
 {
     struct err err = {0};
 
@@ -30,10 +30,10 @@ static void the_defaults_agree_with_each_other(void **state)
 
 static void values_out_of_bounds_are_refused_by_name(void **state)
 {
-    refuse((struct api_faults){99, 10000, 30000}, "the link grace is 0.099 s");
-    refuse((struct api_faults){5000, 0, 30000}, "the silence is 0 s");
-    refuse((struct api_faults){5000, 10000, UINT64_MAX}, "the head's absence is");
-    refuse((struct api_faults){5000, UINT64_MAX, 30000}, "the silence is");
+    assert_refused((struct api_faults){99, 10000, 30000}, "the link grace is 0.099 s");
+    assert_refused((struct api_faults){5000, 0, 30000}, "the silence is 0 s");
+    assert_refused((struct api_faults){5000, 10000, UINT64_MAX}, "the head's absence is");
+    assert_refused((struct api_faults){5000, UINT64_MAX, 30000}, "the silence is");
 }
 
 static void a_grace_longer_than_the_silence_is_refused(void **state)
@@ -41,7 +41,7 @@ static void a_grace_longer_than_the_silence_is_refused(void **state)
     struct api_faults f = {10000, 10000, 30000};
 
     assert_int_equal(api_faults_check(&f, NULL), 0);
-    refuse((struct api_faults){10001, 10000, 60000}, "at most the silence, 10 s");
+    assert_refused((struct api_faults){10001, 10000, 60000}, "at most the silence, 10 s");
 }
 
 static void an_absence_without_time_for_a_call_to_the_head_is_refused(void **state)
@@ -49,7 +49,7 @@ static void an_absence_without_time_for_a_call_to_the_head_is_refused(void **sta
     struct api_faults f = {5000, 10000, 20000};
 
     assert_int_equal(api_faults_check(&f, NULL), 0);
-    refuse((struct api_faults){5000, 10000, 19999}, "twice the link grace, 20 s");
+    assert_refused((struct api_faults){5000, 10000, 19999}, "twice the link grace, 20 s");
 }
 
 int main(void)

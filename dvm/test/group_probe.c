@@ -48,18 +48,6 @@ static void on_group(pmix_status_t status, pmix_info_t *info, size_t ninfo, void
         release(release_cbdata);
 }
 
-static pmix_status_t look_up(const char *key)
-{
-    pmix_pdata_t found;
-    pmix_status_t rc;
-
-    PMIX_PDATA_CONSTRUCT(&found);
-    PMIX_LOAD_KEY(found.key, key);
-    rc = PMIx_Lookup(&found, 1, NULL, 0);
-    PMIX_PDATA_DESTRUCT(&found);
-    return rc;
-}
-
 static void publish_for(const char *key, pmix_persistence_t persistence)
 {
     pmix_info_t info[2];

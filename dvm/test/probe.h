@@ -55,6 +55,19 @@ static inline int end(void)
     return 0;
 }
 
+/* Asks once, without waiting. */
+static inline pmix_status_t look_up(const char *key)
+{
+    pmix_pdata_t found;
+    pmix_status_t rc;
+
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, key);
+    rc = PMIx_Lookup(&found, 1, NULL, 0);
+    PMIX_PDATA_DESTRUCT(&found);
+    return rc;
+}
+
 /* Waits until it is not 0; the thread that sets it holds the lock. */
 static inline void await(const int *count)
 {

@@ -18,18 +18,6 @@ static void publish_for(const char *key, pmix_persistence_t persistence)
     must(PMIx_Publish(info, 2), key);
 }
 
-static pmix_status_t look_up(const char *key)
-{
-    pmix_pdata_t found;
-    pmix_status_t rc;
-
-    PMIX_PDATA_CONSTRUCT(&found);
-    PMIX_LOAD_KEY(found.key, key);
-    rc = PMIx_Lookup(&found, 1, NULL, 0);
-    PMIX_PDATA_DESTRUCT(&found);
-    return rc;
-}
-
 static int do_publish_own(char **argv)
 {
     pmix_status_t rc;

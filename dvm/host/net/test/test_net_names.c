@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of daemons: with slow, silent and changing name servers. */
-#include "base/tls/test/pki.h"
 #include "dvm/host/net/net_private.h"
 #include "dvm/host/net/resolv.h"
+#include "dvm/host/net/test/net_certs.h"
 #include "dvm/host/net/test/net_fixture.h"
 
 #include <arpa/inet.h>
@@ -26,11 +26,6 @@
 static const char resolv_text[] = "search ns.svc.example.test svc.example.test example.test "
                                   "upstream.test\nnameserver 127.0.0.1:%u\noptions ndots:5\n";
 
-struct certs {
-    struct pki red, blue;
-    struct tls_ctx *head, *member, *stranger;
-};
-
 /* A name server on loopback, and the daemons of a test. */
 struct names {
     struct fix f;
@@ -50,30 +45,14 @@ struct names {
 static int set_up(void **state)
 {
     static const char *const names[] = {SERVICE, "daemon", NULL};
-    struct certs *c = xcalloc(1, sizeof(*c));
 
-    pki_init(&c->red, "red");
-    pki_init(&c->blue, "blue");
-    pki_issue(&c->red, TLS_ROLE_HEAD, "x-head-0", names, 5);
-    pki_issue(&c->red, TLS_ROLE_MEMBER, "x-1", NULL, 5);
-    pki_issue(&c->blue, TLS_ROLE_HEAD, "y-head-0", names, 5);
-    c->head = pki_ctx(&c->red, "x-head-0", &c->red);
-    c->member = pki_ctx(&c->red, "x-1", &c->red);
-    c->stranger = pki_ctx(&c->blue, "y-head-0", &c->blue);
-    *state = c;
+    *state = certs_create(names, TLS_ROLE_HEAD);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    struct certs *c = *state;
-
-    tls_ctx_destroy(c->head);
-    tls_ctx_destroy(c->member);
-    tls_ctx_destroy(c->stranger);
-    pki_fini(&c->red);
-    pki_fini(&c->blue);
-    free(c);
+    certs_destroy(*state);
     return 0;
 }
 

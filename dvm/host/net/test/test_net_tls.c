@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connections over TLS: which peers are accepted, how connections end, and that no frame is
  * lost. */
-#include "base/tls/test/pki.h"
+#include "dvm/host/net/test/net_certs.h"
 #include "dvm/host/net/test/net_fixture.h"
 
 #include <arpa/inet.h>
@@ -11,45 +11,17 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* Two authorities; a context is named after its certificate and the authority that it trusts. */
-struct certs {
-    struct pki red;
-    struct pki blue;
-    struct tls_ctx *head;
-    struct tls_ctx *member;
-    struct tls_ctx *stranger;  /* blue, trusts blue */
-    struct tls_ctx *pretender; /* blue, trusts red: only the server can refuse it */
-};
-
 static int set_up(void **state)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", "::1", NULL};
-    struct certs *c = xcalloc(1, sizeof(*c));
 
-    pki_init(&c->red, "red");
-    pki_init(&c->blue, "blue");
-    pki_issue(&c->red, TLS_ROLE_HEAD, "x-head-0", names, 5);
-    pki_issue(&c->red, TLS_ROLE_MEMBER, "x-1", NULL, 5);
-    pki_issue(&c->blue, TLS_ROLE_MEMBER, "y-1", names, 5);
-    c->head = pki_ctx(&c->red, "x-head-0", &c->red);
-    c->member = pki_ctx(&c->red, "x-1", &c->red);
-    c->stranger = pki_ctx(&c->blue, "y-1", &c->blue);
-    c->pretender = pki_ctx(&c->blue, "y-1", &c->red);
-    *state = c;
+    *state = certs_create(names, TLS_ROLE_MEMBER);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    struct certs *c = *state;
-
-    tls_ctx_destroy(c->head);
-    tls_ctx_destroy(c->member);
-    tls_ctx_destroy(c->stranger);
-    tls_ctx_destroy(c->pretender);
-    pki_fini(&c->red);
-    pki_fini(&c->blue);
-    free(c);
+    certs_destroy(*state);
     return 0;
 }
 
