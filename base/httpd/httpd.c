@@ -7,7 +7,7 @@
  * A connection is in one of three states. It waits for a request (deadline_ms is set), a handler
  * has its request (req is set), or libevent has closed it (is_released()).
  *
- * Always true: each open connection has one struct httpd_conn in h->conns; at most one request of a
+ * Invariants: each open connection has one struct httpd_conn in h->conns; at most one request of a
  * connection is handled at a time; the sweep timer is armed while any connection has a deadline.
  *
  * Failures: a connection above max_conns, or with a passed deadline, is closed by the sweep. A

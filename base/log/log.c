@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The logger: formats a record on the stack, escapes it and writes it with one write(2).
  *
- * Always true: a record is one line of at most RECORD_MAX bytes of printable UTF-8, so records of
+ * Invariants: a record is one line of at most RECORD_MAX bytes of printable UTF-8, so records of
  * several threads or processes on one pipe do not mix. The logger allocates no memory and takes no
  * lock, so it works when memory has run out.
  *

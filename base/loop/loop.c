@@ -7,7 +7,7 @@
  * A post is appended to a list under the lock; the first one of a turn writes to an eventfd, which
  * wakes the loop. The loop takes the whole list and runs it, in order, without the lock.
  *
- * Always true: a callback may destroy the timer, watch or signal that it belongs to; posts of one
+ * Invariants: a callback may destroy the timer, watch or signal that it belongs to; posts of one
  * thread run in their order; a post from a callback runs in the next turn.
  *
  * Failures: a descriptor or signal that libevent cannot watch is logged, and its callback is not

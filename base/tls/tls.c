@@ -4,7 +4,7 @@
  * Input: the files with trust bundle, certificate and key. Output: connections (SSL objects) that
  * verify the peer against the bundle, and the peer's cluster, role and name.
  *
- * Always true: both sides show a certificate; a connection uses the files that were in force when
+ * Invariants: both sides show a certificate; a connection uses the files that were in force when
  * it was created; there is no resumption, so every connection is verified.
  *
  * Failures: a file that is unreadable, or a key that does not fit its certificate, is an error that

@@ -7,7 +7,7 @@
  * States. Listing: pages are read until the last one, then objects that no page has shown are
  * removed. Watching: events are applied in order. Waiting: the back-off timer runs after a failure.
  *
- * Always true: at most one list or watch runs; an object of the store is never replaced by an older
+ * Invariants: at most one list or watch runs; an object of the store is never replaced by an older
  * version, unless the server itself has gone back in time (a restored backup); on_change is called
  * only after the store has changed.
  *

@@ -7,7 +7,7 @@
  * work() has been called for it, queue_done() not yet. A key that is added while it is running
  * becomes ready when that run is done.
  *
- * Always true: a key is in `ready` at most once and runs at most once at a time; at most
+ * Invariants: a key is in `ready` at most once and runs at most once at a time; at most
  * RUNNING_MAX keys run; the earliest time that was asked for counts.
  *
  * Failures: a key whose run has failed waits longer after each consecutive failure. queue_forget()

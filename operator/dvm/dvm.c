@@ -6,7 +6,7 @@
  *
  * States of the stream. Open: lines arrive. Waiting: the timer `retry` runs after a failure.
  *
- * Always true: an event is reported once and in order, as (incarnation, number) tells; on_link
+ * Invariants: an event is reported once and in order, as (incarnation, number) tells; on_link
  * alternates between up and down, after a first down at most.
  *
  * Failures: a broken stream is resumed behind the last event. If the head cannot resume (410, a new

@@ -7,7 +7,7 @@
  * A call's states: running; accepted (a stream with 2xx headers); ended; cancelled. A call with
  * something to report is in the list `ready`.
  *
- * Always true: the caller's callbacks are never called from inside libcurl, whose callbacks only
+ * Invariants: the caller's callbacks are never called from inside libcurl, whose callbacks only
  * record the result; report_done() calls them afterwards, so a caller may start, cancel and destroy
  * in any callback. `depth` and `pinned` keep the objects alive until their callback returns. on_end
  * is called once, unless the call was cancelled.

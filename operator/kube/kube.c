@@ -6,7 +6,7 @@
  *
  * States of a request: waiting (its call is NULL), running, ended.
  *
- * Always true: requests start in the order of their calls; at most 32 requests run, not counting
+ * Invariants: requests start in the order of their calls; at most 32 requests run, not counting
  * watches; a request ends by its callback exactly once, and never inside kube_request().
  *
  * Failures: an answer that is not a JSON object ends the request with status 0. After 401 the files

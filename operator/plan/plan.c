@@ -10,7 +10,7 @@
  * growth: record and put the size message, enlarge the StatefulSet. A suspension is in
  * plan_suspend.c, the share of applications in plan_grants.c.
  *
- * Always true: a changed record is the only action of its plan, so no step is taken before its
+ * Invariants: a changed record is the only action of its plan, so no step is taken before its
  * intention is written down. The StatefulSet is reduced only after the head has reported the
  * targets out, or after the user's deadline while the head cannot be reached. At most one campaign
  * of the operator runs.

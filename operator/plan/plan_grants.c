@@ -7,7 +7,7 @@
  *
  * A request is running (it is in grants.running) or counted (its number is at most `seen`).
  *
- * Always true: a request is counted once, also across restarts of the operator; the size stays
+ * Invariants: a request is counted once, also across restarts of the operator; the size stays
  * within minReplicas and maxReplicas.
  *
  * Failures: a request that the head does not list any more has ended without effect. A new

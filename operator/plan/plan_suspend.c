@@ -4,7 +4,7 @@
  * Input and output are those of plan.c. The steps, each in a plan of its own: record a shutdown,
  * put it to the head, wait for its end, scale both StatefulSets to 0, forget the incarnation.
  *
- * Always true: the StatefulSets are scaled down only after the shutdown is complete, or when no DVM
+ * Invariants: the StatefulSets are scaled down only after the shutdown is complete, or when no DVM
  * has formed. A shutdown supersedes a shrink.
  *
  * Failures: a head that cannot be reached blocks the suspension until the drain deadline has

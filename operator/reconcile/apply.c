@@ -8,7 +8,7 @@
  * of a StatefulSet is tried as a pod in a dry run, once for each fingerprint; then the object is
  * applied.
  *
- * Always true: fields are forced only on an object that this cluster controls; uid and
+ * Invariants: fields are forced only on an object that this cluster controls; uid and
  * resourceVersion are sent along, so the server refuses if the object is another one or has
  * changed.
  *

@@ -7,7 +7,7 @@
  * The steps: read the Secrets one after the other; then create the missing ones in the order of the
  * enum, the authority first.
  *
- * Always true: an existing Secret is never changed; a Secret that the cluster does not control is
+ * Invariants: an existing Secret is never changed; a Secret that the cluster does not control is
  * not used; a certificate is issued only by the authority that the others trust.
  *
  * Failures: a refused read or write ends the job with a reason for the condition Progressing. If

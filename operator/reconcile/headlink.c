@@ -8,7 +8,7 @@
  * States: up with a view; up without one (it is being read); not up for less than
  * HEADLINK_PATIENCE_MS (connecting); down.
  *
- * Always true: the view is that of the present incarnation; it is missing while the stream is down.
+ * Invariants: the view is that of the present incarnation; it is missing while the stream is down.
  * An event with a campaign changes the view at once; after any event the view is read again, once
  * for a burst of events.
  *

@@ -8,7 +8,7 @@
  * A pass over one cluster (struct run): decode, observe, plan, carry out the actions one after the
  * other, write the status. At most one pass runs for a cluster.
  *
- * Always true: the status is written with the resourceVersion that the plan was made from, so an
+ * Invariants: the status is written with the resourceVersion that the plan was made from, so an
  * outdated plan cannot be recorded. An entry lives as long as its cluster or one of its pods
  * exists.
  *

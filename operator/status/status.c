@@ -4,7 +4,7 @@
  * Input: what was observed, the plan, and trouble with objects. Output: the whole status as JSON,
  * and for two statuses the Events that report the difference.
  *
- * Always true: equal inputs give equal JSON, so an unchanged status is not written; messages
+ * Invariants: equal inputs give equal JSON, so an unchanged status is not written; messages
  * contain points in time, never durations; lastTransitionTime changes only with the status of its
  * condition; an Event is derived only from two statuses, so a restarted operator repeats none.
  *

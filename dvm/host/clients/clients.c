@@ -10,7 +10,7 @@
  * client and its job end. A program with a session, which may reconnect (session.c). A rank or tool
  * that spawns, without a connection (spawn.c). Each client submits one job.
  *
- * When it fails: a client that sends a malformed message, or one out of order, gets the reason as
+ * Failures: a client that sends a malformed message, or one out of order, gets the reason as
  * CLIENT_ERROR, then its connection is closed. At most CLIENTS_OUTSIDE_MAX programs connect over
  * TLS. */
 #include "dvm/host/clients/clients.h"

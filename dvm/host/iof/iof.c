@@ -10,7 +10,7 @@
  * time goes to the daemons whose ranks take input (STDIN). The next one follows when each of them
  * has answered STDIN_TAKEN. A client that has sent IOF_INPUT_HIGH bytes ahead is told to pause.
  *
- * What always holds: every bound is a constant of iof.h; a daemon that is lost, or a job that has
+ * Invariants: every bound is a constant of iof.h; a daemon that is lost, or a job that has
  * ended at a daemon, is not waited for. */
 #include "dvm/host/iof/iof.h"
 

@@ -6,7 +6,7 @@
  * job holds its launch. For each rank it holds what only the daemon knows: output streams that have
  * ended, and whether another process has ended it.
  *
- * What always holds: each action that needs an answer gets exactly one, even if the job has
+ * Invariants: each action that needs an answer gets exactly one, even if the job has
  * ended meanwhile. A callback carries the job's name, not its record. */
 #include "dvm/host/ranks/ranks_private.h"
 

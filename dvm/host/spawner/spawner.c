@@ -8,7 +8,7 @@
  * Each turn reads its input, then calls the parts that have work due: cleanups, reports, sweeps
  * after ended jobs, and the end. The loop never waits for a disk, for an exec or for the daemon.
  *
- * What always holds: each descendant of the daemon is a descendant of this process, the subreaper,
+ * Invariants: each descendant of the daemon is a descendant of this process, the subreaper,
  * so none is missed. When the daemon ends, or closes the socket, the phases serving, asking
  * (SIGTERM), killing and empty follow (spawner_end.c); the spawner exits with the daemon's code. */
 #include "dvm/host/spawner/spawner.h"

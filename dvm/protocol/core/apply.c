@@ -5,12 +5,12 @@
  * broadcast to the children, the new table of members, one repair pass of the tree, REPORT to the
  * head after a removal, actions that make other modules forget a member.
  *
- * What always holds: broadcasts are processed once each, in the order of their numbers. Each is
+ * Invariants: broadcasts are processed once each, in the order of their numbers. Each is
  * forwarded before it is applied, so a child that it removes receives it. One broadcast causes one
  * repair pass, whatever its number of targets. A daemon that a shrink removes sends LEFT, closes
  * its links and parks or ends. A daemon that is declared lost joins anew.
  *
- * When it fails: a number out of order is dropped, since the lifeline replays the missing ones.
+ * Failures: a number out of order is dropped, since the lifeline replays the missing ones.
  * A malformed snapshot closes the link that carried it. */
 #include "dvm/protocol/core/core_private.h"
 

@@ -7,11 +7,11 @@
  * A client waits for ACCEPTED, then gets the states of its job, then its end. DONE names the
  * daemons whose output is still to come.
  *
- * What always holds: the client is notified of the end once, after the last of the output. At the
+ * Invariants: the client is notified of the end once, after the last of the output. At the
  * head, LOCAL_GONE of a daemon counts only after that daemon's output for a local client has ended.
  * Input goes to the job only after its start.
  *
- * When it fails: a job that cannot be sent to the head is refused with NOT_LAUNCHED. When this
+ * Failures: a job that cannot be sent to the head is refused with NOT_LAUNCHED. When this
  * daemon's epoch ends, all its clients get LOST. When a client departs, its job is ended. */
 #include "dvm/protocol/core/core_private.h"
 

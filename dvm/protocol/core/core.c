@@ -8,10 +8,10 @@
  * Then core_settle() delivers messages, lets the head take its steps and applies its broadcasts,
  * until nothing more follows.
  *
- * What always holds: no module calls out of the core; each effect is an action. When an input has
+ * Invariants: no module calls out of the core; each effect is an action. When an input has
  * been settled, the outbox holds all its consequences, in order.
  *
- * When it fails: a peer whose backlog is full is declared lost by the head; if that peer is the
+ * Failures: a peer whose backlog is full is declared lost by the head; if that peer is the
  * head, this member gives its own epoch up. core_reset() ends an epoch: its jobs, clients and
  * links are dropped, and the daemon joins anew. */
 #include "dvm/protocol/core/core_private.h"

@@ -11,9 +11,9 @@
  * children. When the other links are closed, and the parent has sent BYE or its link is closed, the
  * member sends BYE to the parent and ends.
  *
- * What always holds: the lifeline is closed last, so messages of the children can still pass.
+ * Invariants: the lifeline is closed last, so messages of the children can still pass.
  *
- * When it fails: after leave_ms all links that are left are closed, with a warning. */
+ * Failures: after leave_ms all links that are left are closed, with a warning. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"

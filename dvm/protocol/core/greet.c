@@ -8,11 +8,11 @@
  * member calls its parent, or any daemon while its parent is out of reach. Its HELLO names the last
  * broadcast that it has processed, and it gets the later ones first.
  *
- * What always holds: only the head admits. A caller is answered only if its certificate is a
+ * Invariants: only the head admits. A caller is answered only if its certificate is a
  * daemon's of this cluster. A newer link to the same daemon replaces the older one, which is no
  * loss.
  *
- * When it fails: REFUSE says why. RETRY: the caller tries again later. EPOCH_OVER: it joins
+ * Failures: REFUSE says why. RETRY: the caller tries again later. EPOCH_OVER: it joins
  * anew. LEFT: it was removed by the DVM, and leaves. NEVER: a mistake of configuration, which is
  * logged. */
 #include "dvm/protocol/core/core_private.h"

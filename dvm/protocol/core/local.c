@@ -11,7 +11,7 @@
  * logged and changes nothing. The owner keeps no state: it carries out an action and reports the
  * result.
  *
- * What always holds: a rank is created after the PMIx server knows it and its job's files are here.
+ * Invariants: a rank is created after the PMIx server knows it and its job's files are here.
  * If the job has other daemons or files, no rank runs its program before START. The owner cleans up
  * once, when all ranks have ended. The head gets LOCAL_GONE after the output has arrived.
  *

@@ -7,9 +7,9 @@
  * A request is kept from RESIZE_ASK until its answer. At most CORE_ASKED_MAX requests wait. The end
  * of a request needs no record here: RESIZE_ENDED names the process.
  *
- * What always holds: a request is answered at most once, and its record is freed then.
+ * Invariants: a request is answered at most once, and its record is freed then.
  *
- * When it fails: a daemon outside the DVM, or one that is leaving, answers UNREACHABLE. With too
+ * Failures: a daemon outside the DVM, or one that is leaving, answers UNREACHABLE. With too
  * many requests the answer is NO_ROOM. local_resize_fail_all() answers the waiting requests with
  * UNREACHABLE, or only forgets them. */
 #include "dvm/protocol/core/core_private.h"

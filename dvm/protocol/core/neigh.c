@@ -8,11 +8,11 @@
  * parent, after the grace also to the head, which knows the next parent. A child whose link is
  * missing is in a list, with the time until which it may come back.
  *
- * What always holds: a member reports a child as lost only after the grace, and only while its own
+ * Invariants: a member reports a child as lost only after the grace, and only while its own
  * lifeline is up. A link that is up carries frames of its peer only, in the epoch of the greeting.
  * Frames in another epoch change nothing. link_loss_decide() decides what a loss means.
  *
- * When it fails: a link that is silent for ack_ms is closed. A member without a lifeline for
+ * Failures: a link that is silent for ack_ms is closed. A member without a lifeline for
  * orphan_ms gives its epoch up and joins anew; time in which it was stopped itself is not counted.
  * A malformed frame closes its link. */
 #include "dvm/protocol/core/core_private.h"

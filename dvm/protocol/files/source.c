@@ -9,10 +9,10 @@
  * A source waits until all its daemons are open for pieces, then for one of FILES_TURNS turns. It
  * keeps the turn until every daemon has written all of it.
  *
- * What always holds: no more than FILES_JOB_BYTES of a job are on their way, or one piece of the
+ * Invariants: no more than FILES_JOB_BYTES of a job are on their way, or one piece of the
  * least size for each daemon. A daemon that leaves or is lost is not waited for.
  *
- * When it fails: a piece that cannot be sent ends the job, because its daemon could never have
+ * Failures: a piece that cannot be sent ends the job, because its daemon could never have
  * all of its files. */
 #include "base/log/log.h"
 #include "dvm/protocol/files/files_private.h"

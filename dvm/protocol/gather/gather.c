@@ -8,10 +8,10 @@
  * contribution of a child may come before the local one; it waits. The first participant, the
  * decider, chooses the outcome: OK with all the data, LOST, or TIMEOUT.
  *
- * What always holds: a local contribution is answered once. All participants get the outcome of the
+ * Invariants: a local contribution is answered once. All participants get the outcome of the
  * first one, or LOST if they have lost it. A collective that has ended is not begun again.
  *
- * When it fails: a participant that sees a failure reports it to the first one, which sends a
+ * Failures: a participant that sees a failure reports it to the first one, which sends a
  * bad outcome to all directly. Beyond GATHER_RUNNING_MAX running collectives, new ones are
  * dropped with a log line. */
 #include "dvm/protocol/gather/gather.h"

@@ -7,10 +7,10 @@
  * States of a link (enum link_state): connecting (outgoing only), greeting, up, then closing or
  * refused. The core steps them (greet.c, neigh.c); this file makes and removes the records.
  *
- * What always holds: the newest link comes first, so a new connection to a daemon is used before
+ * Invariants: the newest link comes first, so a new connection to a daemon is used before
  * the one that it replaces. links_up() gives a link only to a live member in its present epoch.
  *
- * When it fails: a connection beyond LINKS_MAX is closed at once. A link that is lost is only
+ * Failures: a connection beyond LINKS_MAX is closed at once. A link that is lost is only
  * removed here; neigh.c and link_loss decide what follows. */
 #include "dvm/protocol/link/link.h"
 

@@ -4,7 +4,7 @@
  * In: the kind of neighbour, and how the link was lost. Out: the core's next step. There are no
  * states: the caller keeps the grace of a neighbour that may come back, and asks again at its end.
  *
- * What always holds: a member is declared lost only after its grace. The admission of a joiner is
+ * Invariants: a member is declared lost only after its grace. The admission of a joiner is
  * forgotten at once. The link of a daemon whose epoch is not known here means nothing.
  *
  * The failure of a rank, or of a job, is decided in dvm/protocol/head/jobs. */

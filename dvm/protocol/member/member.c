@@ -8,11 +8,11 @@
  * States: absent, reported, wired, draining, leaving, parked, lost (member_fsm below,
  * docs/graphs/member.md).
  *
- * What always holds: the bitmap `live` has the vpids of the tree of `version`. ADD and REMOVE
+ * Invariants: the bitmap `live` has the vpids of the tree of `version`. ADD and REMOVE
  * change a vpid only in the epoch that they name, so a repeated one changes nothing. One REMOVE
  * counts as one repair, whatever its number of targets.
  *
- * When it fails: a step that is not in the table is refused, and the state stays.
+ * Failures: a step that is not in the table is refused, and the state stays.
  *
  * Limit: an entry has 24 bytes, since facts that members share are kept once (facts.c). A
  * pointer to an entry is valid until the next entry is made. */

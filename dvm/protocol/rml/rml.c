@@ -10,11 +10,11 @@
  * then is in flight (at most RML_WINDOW_BYTES of a stream), then is acknowledged and freed. An
  * incoming frame is delivered in its turn, kept if it is early, or dropped if it is repeated.
  *
- * What always holds: messages of a stream are delivered once and in order while both epochs last. A
+ * Invariants: messages of a stream are delivered once and in order while both epochs last. A
  * frame of a later membership version waits until this daemon has that version. A relay keeps no
  * frames: only the sender sends again.
  *
- * When it fails: without progress all unacknowledged frames are sent again, after 1, 2, 4, then
+ * Failures: without progress all unacknowledged frames are sent again, after 1, 2, 4, then
  * 8 s. A frame from or to another epoch is refused with a log line. If a backlog exceeds twice
  * its limit, rml_behind() names the peer, and the core declares it lost. */
 #include "dvm/protocol/rml/rml.h"

@@ -5,7 +5,7 @@
  * frame between neighbours has seq 0. A routed frame has a number in its stream (src, dst, class),
  * and each relay counts one hop.
  *
- * What always holds: decoding refuses a header that is cut or has a field out of its limits, and
+ * Invariants: decoding refuses a header that is cut or has a field out of its limits, and
  * changes nothing then. */
 #ifndef DVM_WIRE_FRAME_H
 #define DVM_WIRE_FRAME_H

@@ -7,11 +7,11 @@
  * The last XCAST_RING broadcasts are kept encoded. A child that comes back names the last one that
  * it has processed, and gets the later ones from the ring.
  *
- * What always holds: a daemon acknowledges a version after it has processed it, and all its
+ * Invariants: a daemon acknowledges a version after it has processed it, and all its
  * children in the tree of this version have acknowledged it. At the head, this completes all
  * operations up to the version.
  *
- * When it fails: a child without a link is not sent to, and asks when it is back. A child that
+ * Failures: a child without a link is not sent to, and asks when it is back. A child that
  * has missed more than the ring holds gets a snapshot. */
 #include "dvm/protocol/xcast/xcast.h"
 

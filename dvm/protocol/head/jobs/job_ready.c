@@ -5,11 +5,11 @@
  * have the files. Out: FILES to the submitter, whose client sends the files; START to all daemons
  * when all are ready.
  *
- * What always holds: no rank runs before every rank can. This comes after both boundaries of the
+ * Invariants: no rank runs before every rank can. This comes after both boundaries of the
  * fence: the job is not held and not mapped anew any more. Lost daemons are not waited for; the
  * others continue if the job is recoverable.
  *
- * When it fails: a daemon that cannot get ready fails the job. */
+ * Failures: a daemon that cannot get ready fails the job. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <stdlib.h>

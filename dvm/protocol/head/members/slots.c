@@ -5,7 +5,7 @@
  * In: a rank takes, a rank gives back. Out: sums for the queue and for the question whether a job
  * can ever fit.
  *
- * What always holds: the used slots of a member are the sum over the ranks that are mapped to
+ * Invariants: the used slots of a member are the sum over the ranks that are mapped to
  * its present epoch. A new epoch begins with none (roster.c), so a return for an earlier epoch
  * changes nothing. */
 #include "dvm/protocol/head/members/slots.h"
