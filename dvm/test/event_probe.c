@@ -553,8 +553,8 @@ static int do_handlers(char **argv)
     return end();
 }
 
-/* --- storm N FIFO: rank 0 sends N events when the file says so, counts the accepted ones, and
- * reports them by a last event, which has to be accepted too; rank 1 counts the events that it
+/* --- storm N FIFO [listed]: rank 0 sends N events when the file says so, counts the accepted ones,
+ * and reports them by a last event, which has to be accepted too; rank 1 counts the events that it
  * gets. */
 
 static unsigned long got;
@@ -568,15 +568,20 @@ static void on_storm(size_t id, pmix_status_t status, const pmix_proc_t *source,
     go_on(cb, cbdata, PMIX_EVENT_ACTION_COMPLETE);
 }
 
-static int storm(unsigned n)
+/* `listed`: for a list of processes, which is rank 1. */
+static int storm(unsigned n, bool listed)
 {
     struct sent *all = calloc(n, sizeof(*all));
     int taken = 0, refused = 0;
-    pmix_info_t mark;
+    pmix_data_range_t range = listed ? PMIX_RANGE_CUSTOM : PMIX_RANGE_NAMESPACE;
+    pmix_info_t info[2];
+    pmix_proc_t to;
 
-    PMIX_INFO_LOAD(&mark, PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    PMIX_LOAD_PROCID(&to, me.nspace, 1);
+    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_CUSTOM_RANGE, &to, PMIX_PROC);
     for (unsigned i = 0; i < n; i++)
-        must(PMIx_Notify_event(TEST_EVENT, &me, PMIX_RANGE_NAMESPACE, &mark, 1, on_sent, &all[i]),
+        must(PMIx_Notify_event(TEST_EVENT, &me, range, info, 1 + listed, on_sent, &all[i]),
              "notify");
     for (unsigned i = 0; i < n; i++) {
         taken += answer_of(&all[i]) == PMIX_SUCCESS;
@@ -609,7 +614,7 @@ static int do_storm(char **argv)
         f = fopen(argv[1], "r");
         if (!fgets(line, sizeof(line), f))
             return 1;
-        taken = storm(number(argv[0]));
+        taken = storm(number(argv[0]), argv[2] != NULL);
         PMIX_INFO_LOAD(&info, PMIX_EXIT_CODE, &taken, PMIX_INT);
         if (!fgets(line, sizeof(line), f))
             return 1;

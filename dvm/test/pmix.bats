@@ -540,9 +540,12 @@ said_something() { [ -n "$(ss -Htn state established "sport = :$1" | awk '$1 > 0
     local uri
     uri=$(prun -n 1 sh -c 'printf %s "$PMIX_SERVER_URI41"')
     [ -n "$uri" ]
-    run timeout --kill-after=10 20 "$probe" tool "$uri" any
-    [ "$status" -ne 0 ]
-    [[ "$output" != *"tool: "* ]]
+    local name
+    for name in "" a.name.of.its.own; do
+        run timeout --kill-after=10 20 "$probe" tool "$uri" any $name
+        [ "$status" -ne 0 ]
+        [[ "$output" != *"tool: "* ]]
+    done
     prun -n 1 true
 }
 

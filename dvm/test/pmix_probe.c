@@ -586,18 +586,22 @@ static int do_alloc(char **argv)
 
 /* --- tool-alloc URI …: no rank */
 
-static void attach(char *uri)
+/* `name`: the tool's own namespace, or NULL: the daemon gives it one. */
+static void attach(char *uri, const char *name)
 {
-    pmix_info_t info;
+    pmix_info_t info[3];
+    pmix_rank_t rank = 0;
 
-    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
-    must(PMIx_tool_init(&me, &info, 1), "PMIx_tool_init");
+    PMIX_INFO_LOAD(&info[0], PMIX_SERVER_URI, uri, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_TOOL_NSPACE, name, PMIX_STRING);
+    PMIX_INFO_LOAD(&info[2], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
+    must(PMIx_tool_init(&me, info, name ? 3 : 1), "PMIx_tool_init");
     printf("tool: %s\n", me.nspace);
 }
 
 static int do_tool_alloc(char **argv)
 {
-    attach(argv[0]);
+    attach(argv[0], NULL);
     listen_to_ends();
     ask(argv + 1);
     ask_and_wait(argv + 1);
@@ -606,11 +610,11 @@ static int do_tool_alloc(char **argv)
     return 0;
 }
 
-/* --- tool URI NAMESPACE: no rank; attaches to that daemon and asks it */
+/* --- tool URI NAMESPACE [NAME]: no rank; attaches to that daemon and asks it */
 
 static int do_tool(char **argv)
 {
-    attach(argv[0]);
+    attach(argv[0], argv[2]);
     query(PMIX_QUERY_NAMESPACES, argv[1], false);
     query(PMIX_QUERY_PROC_TABLE, argv[1], false);
     must(PMIx_tool_finalize(), "PMIx_tool_finalize");

@@ -149,6 +149,11 @@ static void a_rank_that_ends_before_its_hello_is_answered_is_noticed(void **stat
     run_well("gone-early", 2, 0);
 }
 
+static void a_new_client_connects_after_a_rank_whose_connection_is_held_open(void **state)
+{
+    run_well("held-connection", 2, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +175,7 @@ int main(void)
         cmocka_unit_test(a_group_gets_one_context_id_everywhere),
         cmocka_unit_test(ranks_that_die_without_finalize_leave_nothing_behind),
         cmocka_unit_test(a_rank_that_ends_before_its_hello_is_answered_is_noticed),
+        cmocka_unit_test(a_new_client_connects_after_a_rank_whose_connection_is_held_open),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

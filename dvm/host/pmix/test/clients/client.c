@@ -5,11 +5,13 @@
 #include "dvm/host/pmix/test/clients/main.h"
 
 #include <pmix.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -473,6 +475,76 @@ static int client_gone_early(int argc, char **argv)
     return stop();
 }
 
+#define NEWCOMERS 4
+
+/* A process of this rank: connects when the descriptor says so, and then answers. */
+static pid_t fork_newcomer(int go, int came)
+{
+    pid_t child = fork();
+    char c;
+
+    if (child != 0)
+        return child;
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* also if the server does not answer it */
+    if (read(go, &c, 1) != 1 || PMIx_Init(&me, NULL, 0) != PMIX_SUCCESS || write(came, &c, 1) != 1)
+        _exit(1);
+    pause();
+    return 0;
+}
+
+/* Ends, and leaves a process that holds its connection until the other rank has ended. */
+static void end_with_held_connection(pid_t other)
+{
+    struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, other, 0), .events = POLLIN};
+
+    if (fork() == 0)
+        poll(&p, 1, -1);
+    _exit(0);
+}
+
+/* Returns when the server has deregistered the rank, whose number as a process this is. */
+static void await_deregistered(pid_t other)
+{
+    pmix_info_t info;
+
+    while (kill(other, 0) == 0)
+        poll(NULL, 0, 1);
+    /* The server deregisters it before it answers a later request. */
+    PMIX_INFO_LOAD(&info, "test.later", "", PMIX_STRING);
+    must(PMIx_Publish(&info, 1), "publish");
+}
+
+/* Rank 0 has a handler of events, and ends with its connection held open. Then new processes
+ * connect, one of which the server gives the number of the closed connection. */
+static int client_held_connection(int argc, char **argv)
+{
+    pid_t other, newcomers[NEWCOMERS];
+    int go[2], came[2];
+    char c = 0;
+
+    alarm(60);
+    if (pipe(go) != 0 || pipe(came) != 0)
+        return 1;
+    for (int i = 0; i < NEWCOMERS; i++)
+        newcomers[i] = fork_newcomer(go[0], came[1]);
+    start();
+    listen_to(TEST_EVENT);
+    put_number("test.pid", (uint32_t)getpid());
+    fence(true);
+    other = (pid_t)get_number(!me.rank, "test.pid");
+    if (me.rank == 1)
+        await_deregistered(other);
+    for (int i = 0; i < NEWCOMERS; i++) {
+        if (me.rank == 1 && (write(go[1], &c, 1) != 1 || read(came[0], &c, 1) != 1))
+            return 1;
+    }
+    for (int i = 0; i < NEWCOMERS; i++)
+        kill(newcomers[i], SIGKILL);
+    if (me.rank == 0)
+        end_with_held_connection(other);
+    return stop();
+}
+
 static const struct client clients[] = {
     {"fence-data", client_fence_data},
     {"many-fences", client_many_fences},
@@ -492,6 +564,7 @@ static const struct client clients[] = {
     {"group", client_group},
     {"no-finalize", client_no_finalize},
     {"gone-early", client_gone_early},
+    {"held-connection", client_held_connection},
 };
 
 int main(int argc, char **argv)
