@@ -260,6 +260,9 @@ test-trixie: ## build and run what touches PMIx and MPI with Debian 13's librari
 	@$(BATS) ci/test/trixie.bats
 	@ci/trixie.sh
 
+patches-proof: ## show that the tests which each patch of libpmix names fail without it; PATCHES="0007 …" for some
+	@CC='$(CC)' third_party/libpmix/prove.sh $(PATCHES)
+
 test: ## all tests that need no cluster
 	@ci/deps.sh
 	@$(MAKE) --no-print-directory unit
@@ -367,4 +370,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help
+.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie patches-proof fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the libpmix that is linked into the daemon: build.sh DIRECTORY [FLAG…]
 #
+# WITHOUT=NUMBER leaves out the patch of this number (prove.sh).
+#
 # What is built goes to DIRECTORY: include/ and lib/libpmix.a. It is kept in the cache, by the source, the patches, the
 # compiler (CC) and the flags; so is the configured source. No symbol of it is visible outside the program that it is
 # linked into. The objects are compiled here: the package's own makefiles take three times as long.
@@ -62,6 +64,10 @@ unpack() {
             die "$patch does not apply: $said"
         [[ $said != *offset* ]] || die "$patch has hunks at other lines: $said"
     done
+    # A hunk that a later patch has replaced cannot be taken back, and stays.
+    [ -z "${WITHOUT:-}" ] ||
+        patch -R -d "$1/openpmix" -p1 --batch --no-backup-if-mismatch < "$(echo "$here/patches/$WITHOUT"-*)" >&2 ||
+        [ $? -eq 1 ]
 }
 
 # In the work folder: the sources of the library, of its components those that the configuration has chosen.
@@ -116,9 +122,9 @@ directory=$1
 shift
 mkdir -p "$cache" "$directory"
 built=$cache/libpmix-$VERSION-$({
-    cat "$here"/*.sh "$here"/patches/* "$here"/extend/*
+    cat "$here"/{build,fetch,source}.sh "$here"/patches/* "$here"/extend/*
     compiler
-    printf '%s\n' "$@"
+    printf '%s\n' "$@" ${WITHOUT:+"without $WITHOUT"}
 } | key)
 exec 9> "$built.lock"
 flock 9
