@@ -5,6 +5,7 @@
 #include "base/log/log.h"
 #include "base/tls/tls.h"
 #include "dvm/host/host.h"
+#include "dvm/protocol/map/topo.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -260,6 +261,7 @@ static int make_pmix(struct daemon *d, struct err *err)
     struct pmix_srv_opts o = {.host = d->opts.host_name,
                               .session_dir = d->opts.session_dir,
                               .vpid = d->opts.vpid,
+                              .owns_cpus = topo_text_is_own(d->opts.cpus),
                               .topology = d->opts.topology,
                               .silent_ms = d->opts.pmix_silent_ms};
 

@@ -14,6 +14,7 @@ teardown() { end_dvm; }
 
 # The output of each rank about itself: rank, CPUs, "rank 0 0-1"
 says='echo "rank $PMIX_RANK $(sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status)"'
+yields=(sh -c 'echo $OMPI_MCA_mpi_yield_when_idle')
 here() { sed -n "s/^Cpus_allowed_list:[[:space:]]*//p" /proc/self/status; }
 # The CPUs that this process may use, one a line.
 each_cpu() { here | tr ',' '\n' | awk -F- '{ for (i = $1; i <= (NF > 1 ? $2 : $1); i++) print i }'; }
@@ -139,6 +140,10 @@ shown_is_true() {
     run -0 prun -n 2 --display bind sh -c "$says"
     shown_is_true "$output"
     [ "$(grep '^rank' <<< "$output" | cut -d' ' -f3 | sort -u | wc -l)" -eq 2 ]
+    run -0 --keep-empty-lines prun -n 2 "${yields[@]}" # bound: they poll
+    [ "$output" = $'\n\n' ]
+    run -0 prun -n 1 --bind-to none "${yields[@]}"
+    [ "$output" = 1 ]
     run -0 --separate-stderr prun -v -n 64 true
     [[ "$stderr" == *"ranks are not bound: node1 has fewer idle CPUs than ranks"* ]]
     run -0 prun -n 2 --bind-to none sh -c "$says"

@@ -87,6 +87,16 @@ static void put_files_dir(char ***env, const struct pmix_srv *p, const struct jo
         put_variable(env, "PWD", xasprintf("PWD=%s", dir));
 }
 
+/* Whether the hardware threads of the rank are its alone, so that it may poll on them. */
+static bool owns_cpus(const struct pmix_srv *p, const struct job *j, uint32_t rank)
+{
+    const struct job_launch *l = j->launch;
+    uint32_t local = j->ranks[rank].local_rank;
+
+    return p->owns_cpus && local < l->ncpus && l->cpus[local][0] &&
+           !(l->spec.flags & JOB_OVERSUBSCRIBE);
+}
+
 /* docs/pmix/environment.md gives the reasons. */
 void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
@@ -94,7 +104,8 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     uint32_t slots = l->universe > l->nranks ? l->universe : l->nranks;
 
     put_default(env, "OMPI_MCA_schizo", "^orte");
-    put_default(env, "OMPI_MCA_mpi_yield_when_idle", "1");
+    if (!owns_cpus(p, j, rank))
+        put_default(env, "OMPI_MCA_mpi_yield_when_idle", "1");
     put_default(env, "OMPI_MCA_osc", "^ucx");
     if (p->shares_host)
         put_backing_dir(env, p, j);

@@ -197,6 +197,7 @@ struct pmix_srv {
     char *host;
     char *session_dir;
     uint32_t vpid;
+    bool owns_cpus;     /* as in pmix_srv_opts */
     uint32_t ncpus;     /* that this process may use */
     size_t nclients;    /* ranks that are connected */
     bool tools;         /* may attach: on a loopback port that asks for no secret */

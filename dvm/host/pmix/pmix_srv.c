@@ -352,6 +352,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->host = xstrdup(o->host);
     p->session_dir = xstrdup(o->session_dir);
     p->vpid = o->vpid;
+    p->owns_cpus = o->owns_cpus;
     p->ncpus = count_cpus();
     p->tools = getenv("DVM_PMIX_TOOLS") != NULL;
     p->shares_host = envdefault_shares_host(o->host);

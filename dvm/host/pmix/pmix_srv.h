@@ -129,6 +129,7 @@ struct pmix_srv_opts {
     const char
         *session_dir; /* for rendezvous files and job directories; exists, accessible to us only */
     uint32_t vpid;
+    bool owns_cpus; /* nobody else's processes run on the daemon's CPUs */
     /* The machine's, borrowed until pmix_srv_destroy(); NULL: the library reads its own, with
      * all devices, in 15 ms of CPU. */
     struct hwloc_topology *topology;

@@ -155,6 +155,11 @@ static int read_pus(struct topo *t, const char *at, hwloc_bitmap_t seen, struct 
     }
 }
 
+bool topo_text_is_own(const char *text)
+{
+    return strncmp(text, use_names[TOPO_OWN], strlen(use_names[TOPO_OWN])) == 0;
+}
+
 struct topo *topo_of_text(const char *text, struct err *err)
 {
     struct topo *t = xcalloc(1, sizeof(*t));

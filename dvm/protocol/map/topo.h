@@ -41,6 +41,7 @@ struct topo *topo_from_hwloc(hwloc_topology_t t, hwloc_const_bitmap_t allowed, e
 char *topo_text(const struct topo *t);
 /* NULL: malformed. */
 struct topo *topo_of_text(const char *text, struct err *err);
+bool topo_text_is_own(const char *text); /* of CPUs of use TOPO_OWN; "" is not */
 void topo_free(struct topo *t);
 
 /* Number of cores or hardware threads (`unit`) in part `id` of the level. */

@@ -47,11 +47,12 @@ static void await(struct fix *f, int n)
     EXPECT(loop_run(f->loop, &err) == 0);
 }
 
-static void open_server(struct fix *f)
+static void open_server_on(struct fix *f, bool owns_cpus)
 {
     static const struct pmix_srv_upcalls up = {.on_clean_add = pair_keep_add,
                                                .on_clean_run = pair_keep_run};
-    struct pmix_srv_opts o = {.host = "node-a", .session_dir = f->dir, .vpid = 3};
+    struct pmix_srv_opts o = {
+        .host = "node-a", .session_dir = f->dir, .vpid = 3, .owns_cpus = owns_cpus};
     struct err err = {0};
 
     alarm(60);
@@ -63,6 +64,11 @@ static void open_server(struct fix *f)
     f->keep.pmix = &f->pmix;
     f->pmix = pmix_srv_create(f->loop, &o, &up, &f->keep, &err);
     EXPECT(f->pmix);
+}
+
+static void open_server(struct fix *f)
+{
+    open_server_on(f, false);
 }
 
 static void close_server(struct fix *f)
@@ -271,6 +277,55 @@ static void a_rank_s_environment_is_its_own_and_the_user_s_settings_stay(void **
     in_child(do_environment);
 }
 
+/* The value that a rank gets which is bound to these CPUs; "": none. */
+static const char *yields(struct fix *f, const char *nspace, char *cpus, uint32_t flags)
+{
+    static char value[8];
+    char *base[] = {"PATH=/bin", NULL}, *bound[] = {cpus, cpus};
+    struct job_launch l = sample(nspace);
+    struct err err = {0};
+    char **env;
+
+    l.spec.flags = flags;
+    l.ncpus = 2;
+    l.cpus = bound;
+    pair_register(f->pmix, &l, on_done, f);
+    await(f, 1);
+    env = pmix_srv_env(f->pmix, nspace, 2, base, &err);
+    EXPECT(env);
+    snprintf(value, sizeof(value), "%s", value_of(env, "OMPI_MCA_mpi_yield_when_idle"));
+    pmix_srv_env_free(env);
+    end_job(f, nspace);
+    await(f, 3);
+    return value;
+}
+
+static void do_polls(void)
+{
+    struct fix f;
+
+    open_server_on(&f, true);
+    EXPECT(strcmp(yields(&f, "9.1", "0", 0), "") == 0);
+    EXPECT(strcmp(yields(&f, "9.2", "", 0), "1") == 0);
+    EXPECT(strcmp(yields(&f, "9.3", "0", JOB_OVERSUBSCRIBE), "1") == 0);
+    close_server(&f);
+}
+
+static void do_polls_not(void)
+{
+    struct fix f;
+
+    open_server(&f);
+    EXPECT(strcmp(yields(&f, "9.1", "0", 0), "1") == 0);
+    close_server(&f);
+}
+
+static void only_a_rank_that_is_bound_to_cpus_of_its_own_does_not_yield(void **state)
+{
+    in_child(do_polls);
+    in_child(do_polls_not);
+}
+
 static void on_modex(int status, const void *data, size_t len, void *arg)
 {
     on_done(status, arg);
@@ -404,6 +459,7 @@ int main(void)
         cmocka_unit_test(a_job_cannot_be_registered_twice),
         cmocka_unit_test(a_job_without_local_ranks_may_be_made_known),
         cmocka_unit_test(a_rank_s_environment_is_its_own_and_the_user_s_settings_stay),
+        cmocka_unit_test(only_a_rank_that_is_bound_to_cpus_of_its_own_does_not_yield),
         cmocka_unit_test(a_peer_that_asks_for_a_silent_rank_gets_an_answer),
         cmocka_unit_test(a_server_that_ends_calls_back_for_pending_requests),
         cmocka_unit_test(answers_are_given_on_the_library_s_own_thread),
