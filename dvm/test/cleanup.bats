@@ -33,8 +33,8 @@ lose_a_daemon() {
     prun -n 1 "$BATS_FILE_TMPDIR/client" register "$root" wait $(client list) > "$says" 2> "$says.err" &
     read -r -t "$limit" line < "$says"
     [ "$line" = up ]
-    spawner=$(pgrep -of "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
-    daemon=$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
+    spawner=$(spawner_of 1)
+    daemon=$(daemon_of 1)
     [ "$spawner" != "$daemon" ]
     find "$DVM_SESSION_DIR/1" -maxdepth 1 -type d -name '*.*' > "$BATS_FILE_TMPDIR/lost.jobdirs"
     kill -KILL "$daemon"
@@ -266,7 +266,9 @@ hold_others() {
     ln -s "$BATS_TEST_TMPDIR/outside" "$left/x/link"
     pids=$(pgrep -f "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")
     mapfile -d '' -t command < "/proc/$(pgrep -xf "[^ ]*/prted .*--session-dir $DVM_SESSION_DIR/1( .*)?")/cmdline"
-    # shellcheck disable=SC2086  # both at once: nobody is left to remove anything
+    # shellcheck disable=SC2086  # both at once: nobody is left to remove anything, and none sees the other's end
+    kill -STOP $pids
+    # shellcheck disable=SC2086
     kill -KILL $pids
     wait "$held_pid" || true
     [ -e "$left/x/f" ]

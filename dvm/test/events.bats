@@ -10,8 +10,6 @@ load lib.bash
 
 events=${EVENT_PROBE:-$repo/build/probe/event_probe}
 
-limit=20
-
 setup_file() {
     build_all
     [ -n "${EVENT_PROBE:-}" ] || make -s -C "$repo" build/probe/event_probe >&2
@@ -64,9 +62,6 @@ expect() { # LINE…: these and no others
 }
 
 nspace_of() { sed -n "s/^up $1 \([^ ]*\) .*/\1/p" <<< "$taken" | head -n 1; }
-
-# prted_of VPID: the daemon, a child of its spawner.
-prted_of() { pgrep -nf -- "prted .*--session-dir $DVM_SESSION_DIR/$1( |\$)"; }
 
 # --- ranges: a0 sends; A has ranks on nodes 1 to 3, B on 1 and 2, C on 3; node 4 has none
 
@@ -148,7 +143,7 @@ end_three_jobs() {
 @test "a storm of events is refused beyond a limit, and each accepted event arrives once" {
     start_dvm 2 --slots 1
     local other
-    other=$(prted_of 2)
+    other=$(daemon_of 2)
     start_ranks a 2 --map-by node -- storm 5000 "$gate"
     take 1
     exec {gate_fd}> "$gate"
@@ -161,7 +156,7 @@ end_three_jobs() {
     wait "$a_pid"
 }
 
-rss_kib() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$(prted_of "$1")/status"; }
+rss_kib() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$(daemon_of "$1")/status"; }
 
 @test "delivered events leave no memory behind" {
     start_dvm 2 --slots 1
@@ -261,7 +256,7 @@ end_survivors() {
     survivors wait 2 6 # two on node 1 is one of the two; see --map-by node
     take 2
     # Ranks 0 and 3 are on node 1, 1 and 4 on node 2: kill rank 1's daemon, then rank 0 by its number.
-    kill -KILL "$(prted_of 2)"
+    kill -KILL "$(daemon_of 2)"
     mapfile -t all < <(for r in 1 4; do told "TERM_WO_SYNC own $r" 2 3 5; done)
     expect "${all[@]}"
     pterm --job "$(view '.jobs[0].id')"
@@ -273,7 +268,7 @@ end_survivors() {
     start_ranks a 2 -- offline
     expect up up
     prte resize 3 > /dev/null
-    kill -KILL "$(prted_of 3)"
+    kill -KILL "$(daemon_of 3)"
     expect "rank 0: offline: 3 node3" "rank 1: offline: 3 node3"
     wait "$a_pid"
     nothing_more

@@ -219,7 +219,7 @@ ended() { # CODE
 @test "a prun that is killed while it sends files leaves no file on a daemon" {
     start_dvm 2
     start_large true
-    own -f 'dvm-stage read'
+    eventually own -f 'dvm-stage read'
     own_kill KILL -f "^$bin/prun -N 1 --preload-files big"
     wait "$pid" || true
     eventually no_staging
@@ -232,8 +232,8 @@ ended() { # CODE
     start_dvm 2
     start_large sleep 1
     local spawner daemon
-    spawner=$(pgrep -of "prted .*--session-dir $DVM_SESSION_DIR/2( |\$)")
-    daemon=$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/2( |\$)")
+    spawner=$(spawner_of 2)
+    daemon=$(daemon_of 2)
     [ "$spawner" != "$daemon" ]
     kill -KILL "$daemon"
     wait_end "$spawner" # it removes before it ends
@@ -327,9 +327,11 @@ spawn: SUCCESS" ]
     eventually nothing_left
 }
 
-# Of the newest daemon 1; the older process of that name is its spawner.
-open_of_1() { find "/proc/$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")/fd" -type l | wc -l; }
-written_by() { [ "$(awk '/^wchar/ { print $2 }' "/proc/$1/io")" -ge "$2" ]; }
+open_of_1() { find "/proc/$(daemon_of 1)/fd" -type l | wc -l; }
+reader_wrote() { # BYTES
+    local reader
+    reader=$(own -f 'dvm-stage read') && [ "$(written "$reader")" -ge "$1" ]
+}
 open_are() { [ "$(open_of_1)" -eq "$1" ]; }
 
 @test "a job that a rank has spawned, ended while its files have no room, leaves no descriptor open" {
@@ -342,9 +344,9 @@ open_are() { [ "$(open_of_1)" -eq "$1" ]; }
     timeout --kill-after=10 "$limit" "$bin/prun" -n 1 "$probe" spawn-files "$PWD/big" / 1 true > out 2> err 3>&- &
     pid=$!
     eventually preparing
-    pkill -STOP -f "dvm-stage write $DVM_SESSION_DIR/1/"
+    eventually pkill -STOP -f "dvm-stage write $DVM_SESSION_DIR/1/"
     # More than the room for its pieces: the daemon has read one for which there is none, and reads no more.
-    eventually written_by "$(own -f 'dvm-stage read')" 700000
+    eventually reader_wrote 700000
     pstat --dvm "$DVM_SESSION_DIR/1" > seen
     pterm --job "$(view '.jobs[] | select(.state == "PREPARING") | .id')"
     wait "$pid" || true

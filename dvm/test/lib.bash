@@ -47,6 +47,11 @@ own_kill() {
     kill -"$1" $pids
 }
 
+# The spawner of a daemon, and the daemon, which is its child of that name. Ranks before their exec, and processes that remove
+# files, have the spawner's command line: the newest process with it need not be the daemon.
+spawner_of() { cut -d' ' -f1 "$DVM_SESSION_DIR/$1/pid"; }
+daemon_of() { pgrep -P "$(spawner_of "$1")" -x prted; }
+
 end_dvm() {
     if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then
         tail -n 20 "$DVM_SESSION_DIR"/*/prted.log >&2 2> /dev/null || true

@@ -321,10 +321,12 @@ routed() { metric "$1" dvm_routed_frames_total; }
 }
 
 @test "an idle daemon: the PMIx library's threads sleep, its own wakes for heartbeats" {
-    local task tasks n i
+    local task tasks n i all
     start_dvm 1
     prun -n 1 true
-    tasks=("/proc/$(pgrep -nf -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)")/task/"*)
+    mapfile -t all < <(daemons)
+    eventually rest "${all[@]}" # the job's name is released in the library after the job's end
+    tasks=("/proc/$(daemon_of 1)/task/"*)
     [ "${#tasks[@]}" -ge 2 ] # libpmix 5 listens on its one thread, 4.2 on another
     slept() { for task in "${tasks[@]}"; do awk '/^voluntary/ {print $2}' "$task/status"; done; }
     mapfile -t before < <(slept)
@@ -588,10 +590,12 @@ detached() {
     exec {fd}< "$BATS_TEST_TMPDIR/events"
     local line=
     # Whether the stream is open shows by its first event: sizes change until one comes through.
-    for size in 3 2 3 2 3; do
-        prte resize "$size" > /dev/null
-        ! read -r -t 1 -u "$fd" line || break
-    done
+    an_event_comes() {
+        size=$((5 - size))
+        prte resize "$size" > /dev/null && read -r -t 1 -u "$fd" line
+    }
+    local size=2
+    eventually an_event_comes
     [[ "$line" =~ ^[0-9:.]+\ +[0-9]+\ +(Size|DaemonWired|Campaign|NodesOffered|DaemonDeparted) ]]
     kill "$watcher"
 }

@@ -75,8 +75,6 @@ last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
 
 # --- the spawner
 
-spawner_of() { cut -d' ' -f1 "$DVM_SESSION_DIR/$1/pid"; }
-daemon_of() { pgrep -P "$(spawner_of "$1")" -x prted; }
 family=900000 # seconds that the family sleeps, with a digit more for each
 # start_family RANKS [OPTION…]: each rank leaves a child, and another in a session of its own; returns when all are there.
 start_family() {
@@ -176,7 +174,7 @@ start_impatient() {
         for pid in $(ranks_of two); do
             ! grep -qz '^PMIX_RANK=1$' "/proc/$pid/environ" || rank=$pid
         done
-        kill -KILL "$(pgrep -nf -- "prted .*--session-dir $DVM_SESSION_DIR/2( |\$)")"
+        kill -KILL "$(daemon_of 2)"
         wait_end "$rank" # before it can take the other's byte
         release_job two 1
         end_job two
@@ -201,8 +199,8 @@ has_closed() { [ ! -d "/proc/$1/fd" ] || [ "$(find "/proc/$1/fd" | wc -l)" -le "
 
 @test "ranks of one node that are killed together while they wait for another one do not take the daemon with them" {
     MALLOC_PERTURB_=165 start_dvm 1 --slots 4 # what has been freed is not taken for what it was
-    read -r spawner _ < "$DVM_SESSION_DIR/1/pid"
-    member=$(pgrep -P "$spawner" -x prted)
+    spawner=$(spawner_of 1)
+    member=$(daemon_of 1)
     for way in fence connect disconnect; do
         mkfifo "$BATS_TEST_TMPDIR/$way"
         timeout --kill-after=10 "$limit" "$bin/prun" -n 4 "$probe" doomed "$way" > "$BATS_TEST_TMPDIR/$way" 2> "$BATS_TEST_TMPDIR/err" 3>&- &

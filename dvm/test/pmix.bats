@@ -51,8 +51,8 @@ no_topology() { [ -z "$(find "$DVM_SESSION_DIR" -name topology.hwloc 2> /dev/nul
     [ "$(grep -cE 'hwloc:base: topology in shared memory|shmem adopted' "$BATS_TEST_TMPDIR/out")" -eq 4 ]
     run ! grep -E 'discovering topology|checking v2 xml' "$BATS_TEST_TMPDIR/out"
     [ "$(stat -c %a "$(topology_of 1)" "$(topology_of 2)")" = "$(printf '400\n400')" ]
-    spawner=$(awk '{print $1; exit}' "$DVM_SESSION_DIR/1/pid")
-    daemon=$(pgrep -P "$spawner" -x prted)
+    spawner=$(spawner_of 1)
+    daemon=$(daemon_of 1)
     kill -KILL "$daemon"
     wait_end "$spawner" # it removes before it ends
     [ -z "$(topology_of 1)" ]
@@ -520,8 +520,7 @@ said_something() { [ -n "$(ss -Htn state established "sport = :$1" | awk '$1 > 0
 
 @test "a tool that dies before it has been answered does not take the daemon with it" {
     DVM_PMIX_TOOLS=1 MALLOC_PERTURB_=165 start_dvm 1 --slots 1 # what has been freed is not taken for what it was
-    read -r spawner _ < "$DVM_SESSION_DIR/1/pid"
-    member=$(pgrep -P "$spawner" -x prted)
+    member=$(daemon_of 1)
     uri=$(head -n 1 "$DVM_SESSION_DIR"/1/pmix.*.tool.dvm)
     kill -STOP "$member"
     "$probe" tool "$uri" any > "$BATS_TEST_TMPDIR/said" 2>&1 3>&- &

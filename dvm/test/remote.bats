@@ -52,6 +52,8 @@ end_proxy() {
 # job_state JOB: as pstat shows it.
 job_state() { pstat --dvm "$DVM_DIR" --json jobs | jq -r --arg id "$1" '.jobs[] | select(.id == $id).state'; }
 
+job_runs() { [ "$(job_state "$1")" = RUNNING ]; }
+
 # one_line CODE TEXT COMMAND...: that code, nothing on standard output, one line with the text.
 one_line() {
     local code=$1 text=$2
@@ -178,7 +180,7 @@ one_line() {
     run -0 pstat --dvm "localhost:$member" jobs
     [ "$(prun --dvm "localhost:$member" -n 1 echo via member)" = "via member" ]
     job=$(outside --detach -n 1 sh -c 'while :; do sleep 0.1; done')
-    [ "$(job_state "$job")" = RUNNING ] || [ "$(job_state "$job")" = REGISTERED ]
+    eventually job_runs "$job"
     pterm --dvm "127.0.0.1:$JOIN" --job "$job" --signal KILL
     run -137 outside --attach "$job"
 }

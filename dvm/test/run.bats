@@ -72,14 +72,13 @@ type_in() {
     [ "$output" = / ]
 }
 
+no_job_runs() { [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" = 0 ]; }
+
 @test "a reader that closes its end ends the job, whichever rank still writes" {
     start_dvm 2 --slots 2
     prun -n 4 yes "$BATS_TEST_TMPDIR" | head -n 1 > "$BATS_TEST_TMPDIR/first"
     [ "$(cat "$BATS_TEST_TMPDIR/first")" = "$BATS_TEST_TMPDIR" ]
-    local i
-    for ((i = 0; i < 500; i++)); do # each look is a request to the head
-        [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" != 0 ] || break
-    done
+    eventually no_job_runs
     run ! pgrep -f "^yes $BATS_TEST_TMPDIR"
 }
 
@@ -129,7 +128,6 @@ type_in() {
 
 # peak PID: KiB that a process has had at most.
 peak() { awk '/^VmHWM:/ {print $2}' "/proc/$1/status"; }
-prted_of() { pgrep -P "$(awk '{print $1; exit}' "$DVM_SESSION_DIR/$1/pid")" -x prted; }
 # noise BYTES: the same bytes at each call, without repetition within them.
 noise() { openssl enc -aes-128-ctr -K 00 -iv 00 < /dev/zero 2> /dev/null | head -c "$1"; }
 # through BYTES READER...: noise through rank 0 of four, to a reader that passes it on. prun and its input stay until the
@@ -139,11 +137,11 @@ through() {
     local -A took
     shift
     mkfifo "$BATS_TEST_TMPDIR"/{through,gate}
-    for vpid in 0 1 2; do took[$vpid]=$((-$(peak "$(prted_of "$vpid")"))); done
+    for vpid in 0 1 2; do took[$vpid]=$((-$(peak "$(daemon_of "$vpid")"))); done
     { noise "$bytes"; read -r _ < "$BATS_TEST_TMPDIR/gate"; } | "$bin/prun" -n 4 cat > "$BATS_TEST_TMPDIR/through" 3>&- &
     pid=$!
     sum=$("$@" < <(head -c "$bytes" "$BATS_TEST_TMPDIR/through") | cksum)
-    for vpid in 0 1 2; do took[$vpid]=$((took[$vpid] + $(peak "$(prted_of "$vpid")"))); done
+    for vpid in 0 1 2; do took[$vpid]=$((took[$vpid] + $(peak "$(daemon_of "$vpid")"))); done
     took[prun]=$(peak "$pid")
     echo > "$BATS_TEST_TMPDIR/gate"
     wait "$pid"
@@ -186,7 +184,7 @@ slowly() {
     done
     # Both have more for themselves: it would not be a test otherwise.
     local pid
-    for pid in "$(cut -d' ' -f1 "$DVM_SESSION_DIR/1/pid")" "$(pgrep -P "$(cut -d' ' -f1 "$DVM_SESSION_DIR/1/pid")" -x prted)"; do
+    for pid in "$(spawner_of 1)" "$(daemon_of 1)"; do
         ! grep -q "^Max open files  *321 " "/proc/$pid/limits"
     done
 }
