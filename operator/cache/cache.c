@@ -11,8 +11,8 @@
  * version, unless the server itself has gone back in time (a restored backup); on_change is called
  * only after the store has changed.
  *
- * Failures: a watch that ends is resumed from the last version; after 410 the collection is listed
- * anew; any other failure is repeated with back-off. */
+ * Failures: a watch that ends, or that is silent for too long, is resumed from the last version;
+ * after 410 the collection is listed anew; any other failure is repeated with back-off. */
 #include "operator/cache/cache.h"
 
 #include "base/buf/buf.h"
@@ -33,6 +33,15 @@
 #define LIVED_MS 5000
 /* Consecutive refusals of a version after which the collection is listed anew. */
 #define REFUSALS_MAX 3
+/* Bounds between which the length of a watch and the time between two lists are drawn, so that the
+ * watches of many operators do not end together. */
+#define WATCH_MIN_S 300
+#define WATCH_MAX_S 600
+#define RESYNC_MIN_MS (45 * 60000)
+#define RESYNC_MAX_MS (75 * 60000)
+/* Bound for the server to accept a watch; doubled after each failure. */
+#define OPENING_MIN_MS 3000
+#define OPENING_MAX_MS 30000
 
 struct cache {
     struct loop *loop;
@@ -46,8 +55,11 @@ struct cache {
     unsigned failures;     /* consecutive */
     unsigned refusals;     /* of watches, consecutive */
     uint64_t opened_ms;    /* when the server accepted the watch; 0: not yet */
+    uint64_t heard_ms;     /* time of the server's last sign */
+    uint64_t resync_ms;    /* time after which the next watch is preceded by a list */
     char *version;         /* the version from which a watch resumes; NULL before the first list */
     bool must_list;
+    bool resyncing; /* the list that runs is the regular one */
     bool connected, synced, loss_logged;
     /* while listing */
     char *list_version;
@@ -106,17 +118,24 @@ static void take_object(struct cache *c, json_t *object, const struct store_how 
 
 /* --- back-off */
 
-static uint64_t backoff_ms(struct cache *c)
+/* A random number from `min` to `max`. */
+static uint64_t draw_between(struct cache *c, uint64_t min, uint64_t max)
 {
     uint32_t dice = 0;
+
+    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
+        dice = (uint32_t)loop_now_ms(c->loop);
+    return min + dice % (max - min + 1);
+}
+
+static uint64_t backoff_ms(struct cache *c)
+{
     unsigned shift = c->failures < 10 ? c->failures : 10;
     uint64_t ms = (uint64_t)BACKOFF_MIN_MS << shift;
 
     if (ms > BACKOFF_MAX_MS)
         ms = BACKOFF_MAX_MS;
-    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
-        dice = (uint32_t)loop_now_ms(c->loop);
-    return ms - ms / 4 + dice % (ms / 4 + 1);
+    return draw_between(c, ms - ms / 4, ms);
 }
 
 static void try_later(struct cache *c)
@@ -136,6 +155,7 @@ static void note_loss(struct cache *c, const char *why)
 
 static void note_success(struct cache *c)
 {
+    c->heard_ms = loop_now_ms(c->loop);
     c->connected = true;
     if (c->loss_logged)
         log_info("the connection to the API server works again path=%s", c->path);
@@ -153,7 +173,8 @@ static void list_done(struct cache *c)
         json_decref(removed);
     }
     set_text(&c->version, c->list_version);
-    c->must_list = false;
+    c->must_list = c->resyncing = false;
+    c->resync_ms = loop_now_ms(c->loop) + draw_between(c, RESYNC_MIN_MS, RESYNC_MAX_MS);
     c->refusals = 0;
     note_success(c);
     if (!c->synced) {
@@ -200,6 +221,7 @@ static void on_list(int status, const json_t *body, const struct err *err, void 
         try_later(c);
         return;
     }
+    c->heard_ms = loop_now_ms(c->loop);
     store_page(c, body);
     if (c->token)
         go_on(c);
@@ -214,7 +236,7 @@ static int request_page(struct cache *c, struct err *err)
                                      token ? "&continue=" : "", token ? token : "");
     struct kube_verb v = {.method = "GET", .path = path};
 
-    if (!token && c->version)
+    if (!token && c->version && !c->resyncing)
         kube_count_relist(c->kube);
     c->request = kube_request(c->kube, &v, on_list, c, err);
     return c->request ? 0 : -1;
@@ -233,6 +255,7 @@ static void on_event(const char *type, const json_t *object, void *arg)
         return;
     }
     const char *version = store_version_of(object);
+    c->heard_ms = loop_now_ms(c->loop);
     c->failures = c->refusals = 0;
     if (strcmp(type, "DELETED") == 0) {
         FREE_AUTO char *key = store_key_of(object);
@@ -273,11 +296,18 @@ static void on_watch_end(int status, const json_t *body, const struct err *err, 
 static int start_watch(struct cache *c, struct err *err)
 {
     FREE_AUTO char *version = http_escape(c->version);
-    FREE_AUTO char *path = xasprintf("%s?watch=1&allowWatchBookmarks=true&resourceVersion=%s%s",
-                                     c->path, version, c->query);
+    unsigned length_s = (unsigned)draw_between(c, WATCH_MIN_S, WATCH_MAX_S);
+    FREE_AUTO char *path =
+        xasprintf("%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%u&resourceVersion=%s%s",
+                  c->path, length_s, version, c->query);
+    uint64_t opening_ms = (uint64_t)OPENING_MIN_MS << (c->failures < 4 ? c->failures : 4);
+    struct kube_stream s = {.path = path,
+                            .opening_ms =
+                                opening_ms < OPENING_MAX_MS ? opening_ms : OPENING_MAX_MS,
+                            .silence_ms = c->opts.silence_ms};
 
     c->opened_ms = 0;
-    c->request = kube_watch(c->kube, path, on_event, on_watch_end, c, err);
+    c->request = kube_watch(c->kube, &s, on_event, on_watch_end, c, err);
     return c->request ? 0 : -1;
 }
 
@@ -286,8 +316,10 @@ static void go_on(void *arg)
 {
     struct cache *c = arg;
     struct err err = {0};
-    bool listing = c->must_list || !c->version;
 
+    if (c->version && !c->must_list && loop_now_ms(c->loop) >= c->resync_ms)
+        c->must_list = c->resyncing = true;
+    bool listing = c->must_list || !c->version;
     if (listing && !c->token)
         set_text(&c->list_version, NULL);
     if ((listing ? request_page(c, &err) : start_watch(c, &err)) == 0)
@@ -313,6 +345,9 @@ struct cache *cache_create(struct loop *loop, struct kube *kube, const struct ca
     c->path = xstrdup(opts->path);
     c->query = selector ? xasprintf("&labelSelector=%s", selector) : xstrdup("");
     c->opts.path = c->opts.label_selector = NULL;
+    if (!c->opts.silence_ms)
+        c->opts.silence_ms = CACHE_SILENCE_MS;
+    c->heard_ms = loop_now_ms(loop);
     c->retry = loop_timer_create(loop, go_on, c);
     loop_timer_arm(c->retry, 0);
     return c;
@@ -342,6 +377,16 @@ bool cache_synced(const struct cache *c)
 bool cache_connected(const struct cache *c)
 {
     return c->connected;
+}
+
+uint64_t cache_age_ms(const struct cache *c)
+{
+    return loop_now_ms(c->loop) - c->heard_ms;
+}
+
+uint64_t cache_age_max_ms(const struct cache *c)
+{
+    return 2 * c->opts.silence_ms;
 }
 
 const json_t *cache_get(const struct cache *c, const char *ns, const char *name)

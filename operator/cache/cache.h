@@ -7,9 +7,14 @@
 
 /* Lists the collection in pages of 500, then watches it with bookmarks from the version of the
  * list. A watch that ends is resumed; after 410 the collection is listed anew. Failures are
- * repeated with back-off: 0.2 s, doubled up to 30 s, with jitter, reset by a success. An idle cache
- * sends no request. */
+ * repeated with back-off: 0.2 s, doubled up to 30 s, with jitter, reset by a success.
+ *
+ * The server ends each watch after a time that the cache draws, 5 to 10 minutes. A watch without a
+ * byte for silence_ms is opened anew: the server sends a bookmark about every minute. The
+ * collection is listed again 45 to 75 minutes after the last list, so a lost event is not lost for
+ * good. Otherwise an idle cache sends no request. */
 struct cache;
+#define CACHE_SILENCE_MS 150000
 struct cache_opts {
     const char *path;           /* "/apis/apps/v1/namespaces/x/statefulsets" */
     const char *label_selector; /* NULL: all; unescaped */
@@ -17,6 +22,7 @@ struct cache_opts {
      * one. */
     void (*on_change)(const json_t *object, bool deleted, void *arg);
     void (*on_synced)(void *arg); /* after the first whole list, once; may be NULL */
+    uint64_t silence_ms;          /* 0: CACHE_SILENCE_MS */
     void *arg;
 };
 struct cache *cache_create(struct loop *loop, struct kube *kube, const struct cache_opts *opts,
@@ -25,6 +31,11 @@ void cache_destroy(struct cache *c);
 bool cache_synced(const struct cache *c);
 /* False from the first failure of list or watch until the next success. */
 bool cache_connected(const struct cache *c);
+/* Milliseconds since the server's last sign about this collection: a page, an accepted watch, an
+ * event or a bookmark. Before the first one: since the creation. */
+uint64_t cache_age_ms(const struct cache *c);
+/* The age above which the collection must be taken for unknown: two bounds of silence. */
+uint64_t cache_age_max_ms(const struct cache *c);
 /* Borrowed until the next turn of the loop; NULL: no such object. */
 const json_t *cache_get(const struct cache *c, const char *ns, const char *name);
 /* Calls `fn` for each object, in no order. `fn` must not change the cache. */

@@ -37,6 +37,7 @@ struct request {
     char *content_type;
     char *body; /* NULL: none */
     uint64_t timeout_ms;
+    uint64_t silence_ms;    /* watches only; 0: none */
     struct http_call *call; /* NULL: the request waits */
     void (*on_event)(const char *type, const json_t *object, void *arg); /* watches only */
     kube_done_fn *on_done;
@@ -295,6 +296,7 @@ static int request_send(struct request *r, struct err *err)
                                .peer = &peer,
                                .max_body = r->on_event ? LINE_MAX_BYTES : BODY_MAX,
                                .timeout_ms = r->timeout_ms,
+                               .silence_ms = r->silence_ms,
                                .on_line = r->on_event ? on_watch_line : NULL,
                                .on_open = r->on_event ? on_watch_open : NULL,
                                .on_end = on_answer,
@@ -389,16 +391,18 @@ void kube_cancel(struct kube *k, unsigned long id)
         request_free(r);
 }
 
-unsigned long kube_watch(struct kube *k, const char *path,
+unsigned long kube_watch(struct kube *k, const struct kube_stream *s,
                          void (*on_event)(const char *type, const json_t *object, void *arg),
                          kube_done_fn *on_end, void *arg, struct err *err)
 {
-    if (path[0] != '/' || k->stats.watches_open >= WATCHES_MAX) {
-        err_set(err, "WATCH %s: %s", path,
-                path[0] != '/' ? "is not a request" : "too many watches are open");
+    if (s->path[0] != '/' || k->stats.watches_open >= WATCHES_MAX) {
+        err_set(err, "WATCH %s: %s", s->path,
+                s->path[0] != '/' ? "is not a request" : "too many watches are open");
         return 0;
     }
-    struct request *r = request_create(k, KUBE_WATCH, path);
+    struct request *r = request_create(k, KUBE_WATCH, s->path);
+    r->timeout_ms = s->opening_ms ? s->opening_ms : TIMEOUT_MS;
+    r->silence_ms = s->silence_ms;
     r->on_event = on_event;
     r->on_done = on_end;
     r->arg = arg;

@@ -48,10 +48,16 @@ unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_
 void kube_cancel(struct kube *k,
                  unsigned long id); /* its on_done is not called; an unknown id is ignored */
 
-/* A watch. on_event is called for each {"type", "object"}. on_end is called once, with a status as
- * above: 410 if the version is too old, 200 for a regular end by the server. A line above 16 MiB
- * ends the watch. */
-unsigned long kube_watch(struct kube *k, const char *path,
+/* A watch. on_event is called for each {"type", "object"}, and for "OPENED" without an object when
+ * the server has accepted the watch. on_end is called once, with a status as above: 410 if the
+ * version is too old, 200 for a regular end by the server. A line above 16 MiB ends the watch, and
+ * so does a watch that is silent for too long: its connection may be dead although TCP keeps it. */
+struct kube_stream {
+    const char *path;
+    uint64_t opening_ms; /* bound for the server to accept the watch; 0: 30 s */
+    uint64_t silence_ms; /* bound for the time without a byte after that; 0: none */
+};
+unsigned long kube_watch(struct kube *k, const struct kube_stream *s,
                          void (*on_event)(const char *type, const json_t *object, void *arg),
                          kube_done_fn *on_end, void *arg, struct err *err)
     __attribute__((warn_unused_result));

@@ -293,8 +293,15 @@ static void pages_are_followed_to_the_last(void **state)
     assert_string_equal(w.targets[0], "/api/v1/pods?limit=500&labelSelector=a%3Db%2Cc");
     assert_string_equal(w.targets[1],
                         "/api/v1/pods?limit=500&labelSelector=a%3Db%2Cc&continue=more%26%3D");
-    assert_string_equal(w.targets[2], "/api/v1/pods?watch=1&allowWatchBookmarks=true&"
-                                      "resourceVersion=10&labelSelector=a%3Db%2Cc");
+    unsigned length_s = 0;
+    int len = -1;
+    assert_int_equal(sscanf(w.targets[2],
+                            "/api/v1/pods?watch=1&allowWatchBookmarks=true&timeoutSeconds=%u&"
+                            "resourceVersion=10&labelSelector=a%%3Db%%2Cc%n",
+                            &length_s, &len),
+                     1);
+    assert_int_equal(len, strlen(w.targets[2]));
+    assert_in_range(length_s, 300, 600);
     teardown(&w);
 }
 
@@ -416,6 +423,90 @@ static void a_watch_continues_when_the_server_is_back(void **state)
     teardown(&w);
 }
 
+static void hang(struct fake_conn *c, const char *target)
+{
+}
+
+/* Runs the connections until the server has been asked so often; the clock stays. */
+static void turn_until_asked(struct world *w, int requests)
+{
+    while (w->requests < requests)
+        clock_turn(w->loop);
+}
+
+static void turn_until_heard(struct world *w)
+{
+    while (cache_age_ms(w->cache) > 0)
+        clock_turn(w->loop);
+}
+
+static void a_silent_watch_is_opened_anew(void **state)
+{
+    static answer_fn *const script[] = {list_a_b, watch_events, watch_silent, NULL};
+    struct world w;
+
+    setup(&w, script);
+    run_until_told(&w, "-b");
+    clock_run_for(w.loop, CACHE_SILENCE_MS - 1000);
+    assert_int_equal(w.requests, 2);
+    assert_in_range(cache_age_ms(w.cache), CACHE_SILENCE_MS - 1000, CACHE_SILENCE_MS);
+    run_until_asked(&w, 3);
+    assert_non_null(strstr(w.targets[2], "watch=1"));
+    assert_non_null(strstr(w.targets[2], "resourceVersion=19"));
+    turn_until_heard(&w);
+    assert_true(cache_connected(w.cache));
+    assert_int_equal(kube_stats(w.kube).relists, 0);
+    teardown(&w);
+}
+
+static void a_bookmark_in_time_keeps_the_watch(void **state)
+{
+    static answer_fn *const script[] = {list_a_b, watch_events, NULL};
+    struct world w;
+
+    setup(&w, script);
+    run_until_told(&w, "-b");
+    for (int i = 0; i < 5; i++) {
+        clock_run_for(w.loop, CACHE_SILENCE_MS / 2);
+        fake_chunk(w.last, EVENT("BOOKMARK", OBJECT("", "20")));
+        turn_until_heard(&w);
+    }
+    assert_int_equal(w.requests, 2);
+    teardown(&w);
+}
+
+static void a_watch_that_is_not_accepted_is_tried_again_after_seconds(void **state)
+{
+    static answer_fn *const script[] = {list_a_b, hang, watch_silent, NULL};
+    struct world w;
+
+    setup(&w, script);
+    run_until_asked(&w, 2);
+    clock_run_for(w.loop, 4000);
+    turn_until_asked(&w, 3);
+    assert_non_null(strstr(w.targets[2], "watch=1"));
+    teardown(&w);
+}
+
+static void the_collection_is_listed_again_after_an_hour(void **state)
+{
+    static answer_fn *const script[] = {list_a_b, watch_events, list_b_newer, watch_silent, NULL};
+    struct world w;
+
+    setup(&w, script);
+    run_until_told(&w, "-b");
+    for (int i = 0; i < 76; i++) { /* a bookmark each minute */
+        clock_run_for(w.loop, 60000);
+        fake_chunk(w.last, EVENT("BOOKMARK", OBJECT("", "19")));
+        turn_until_heard(&w);
+    }
+    fake_stream_end(w.last);
+    run_until_told(&w, "-a");
+    assert_non_null(strstr(w.targets[2], "limit=500"));
+    assert_int_equal(kube_stats(w.kube).relists, 0); /* it was the regular one */
+    teardown(&w);
+}
+
 static void our_own_write_is_seen_at_once_and_reported_once(void **state)
 {
     static answer_fn *const script[] = {list_a_b, watch_silent, NULL};
@@ -469,6 +560,10 @@ int main(void)
         cmocka_unit_test(an_expired_version_leads_to_a_list_and_its_differences_are_reported),
         cmocka_unit_test(a_version_that_is_refused_repeatedly_is_dropped),
         cmocka_unit_test(a_watch_continues_when_the_server_is_back),
+        cmocka_unit_test(a_silent_watch_is_opened_anew),
+        cmocka_unit_test(a_bookmark_in_time_keeps_the_watch),
+        cmocka_unit_test(a_watch_that_is_not_accepted_is_tried_again_after_seconds),
+        cmocka_unit_test(the_collection_is_listed_again_after_an_hour),
         cmocka_unit_test(our_own_write_is_seen_at_once_and_reported_once),
         cmocka_unit_test(an_object_deleted_after_our_write_does_not_come_back),
     };
