@@ -23,6 +23,7 @@ struct flags {
     const char *metrics_addr;
     const char *image;
     enum log_level level;
+    uint64_t watch_silence_ms;
     struct reconcile_override overrides[RECONCILE_OVERRIDES_MAX];
     size_t noverrides;
 };
@@ -50,6 +51,8 @@ static void print_usage(FILE *out)
           "  --head-connect NAME=ADDR:PORT  connect to a head there, not by its Service (tests); "
           "NAME is\n"
           "                            NAMESPACE/NAME or NAME; may be given several times\n"
+          "  --watch-silence SECONDS   open a watch anew after so long without a byte (default "
+          "150)\n"
           "  --log-level LEVEL         error, warn, info (default) or debug\n"
           "  --version, --help\n",
           out);
@@ -66,6 +69,17 @@ static int add_override(struct flags *f, char *text, struct err *err)
                        RECONCILE_OVERRIDES_MAX);
     *eq = '\0';
     f->overrides[f->noverrides++] = (struct reconcile_override){.name = text, .connect = eq + 1};
+    return 0;
+}
+
+static int take_silence(struct flags *f, const char *text, struct err *err)
+{
+    char *end = NULL;
+    unsigned long s = strtoul(text, &end, 10);
+
+    if (end == text || *end || s < 1 || s > 3600)
+        return err_set(err, "--watch-silence must be a number from 1 to 3600, not \"%s\"", text);
+    f->watch_silence_ms = s * 1000;
     return 0;
 }
 
@@ -92,6 +106,8 @@ static int take_flag(struct flags *f, int opt, struct err *err)
         return 0;
     case 'H':
         return add_override(f, optarg, err);
+    case 'w':
+        return take_silence(f, optarg, err);
     case 'l':
         if (log_level_parse(optarg, &f->level))
             return err_set(err, "--log-level must be error, warn, info or debug, not \"%s\"",
@@ -117,6 +133,7 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
                                             {"metrics-addr", required_argument, NULL, 'm'},
                                             {"daemon-image", required_argument, NULL, 'i'},
                                             {"head-connect", required_argument, NULL, 'H'},
+                                            {"watch-silence", required_argument, NULL, 'w'},
                                             {"log-level", required_argument, NULL, 'l'},
                                             {"version", no_argument, NULL, 'v'},
                                             {"help", no_argument, NULL, 'h'},
@@ -153,13 +170,16 @@ static void on_scrape(struct metrics_sample *out, void *arg)
 
     out->kube = kube_stats(p->kube);
     out->queue_depth = reconciler_queue_depth(p->reconciler);
+    reconciler_watches(p->reconciler, out);
 }
 
 static const char *not_ready(void *arg)
 {
     struct program *p = arg;
 
-    return p->reconciler && reconciler_synced(p->reconciler) ? NULL : "the caches are not filled";
+    if (!p->reconciler || !reconciler_synced(p->reconciler))
+        return "the caches are not filled";
+    return reconciler_deaf(p->reconciler) ? "the API server has been silent for too long" : NULL;
 }
 
 static int open_kube(struct program *p, const struct flags *f, struct err *err)
@@ -223,6 +243,7 @@ static int open_all(struct program *p, const struct flags *f, struct err *err)
                                 .default_image = f->image,
                                 .overrides = f->overrides,
                                 .noverrides = f->noverrides,
+                                .watch_silence_ms = f->watch_silence_ms,
                                 .on_synced = on_synced,
                                 .arg = p};
     log_info("working in %s%s", o.ns ? "namespace " : "all namespaces", o.ns ? o.ns : "");

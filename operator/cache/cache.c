@@ -302,8 +302,7 @@ static int start_watch(struct cache *c, struct err *err)
                   c->path, length_s, version, c->query);
     uint64_t opening_ms = (uint64_t)OPENING_MIN_MS << (c->failures < 4 ? c->failures : 4);
     struct kube_stream s = {.path = path,
-                            .opening_ms =
-                                opening_ms < OPENING_MAX_MS ? opening_ms : OPENING_MAX_MS,
+                            .opening_ms = opening_ms < OPENING_MAX_MS ? opening_ms : OPENING_MAX_MS,
                             .silence_ms = c->opts.silence_ms};
 
     c->opened_ms = 0;
@@ -418,4 +417,14 @@ void cache_put(struct cache *c, const json_t *object)
     if (!store_get(&c->store, key) && store_version_cmp(store_version_of(object), c->version) <= 0)
         return;
     store_put(&c->store, key, trim_object(object, NULL, NULL), &how);
+}
+
+void cache_drop(struct cache *c, const char *ns, const char *name)
+{
+    FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
+    const json_t *o = store_get(&c->store, key);
+    FREE_AUTO char *version = o ? xstrdup(store_version_of(o)) : NULL;
+
+    if (version)
+        store_remove(&c->store, key, version);
 }

@@ -43,6 +43,8 @@ void cache_each(const struct cache *c, void (*fn)(const json_t *object, void *ar
 size_t cache_count(const struct cache *c);
 /* Stores a copy of the answer to our own write, if it is newer, before the watch reports it. */
 void cache_put(struct cache *c, const json_t *object);
+/* Removes an object of which a read has shown that it does not exist. */
+void cache_drop(struct cache *c, const char *ns, const char *name);
 
 /* Keys "namespace/name" that need work. A key is in the queue at most once; one that is added while
  * work() has it runs again afterwards. A failed key is repeated with back-off: 0.05 s, doubled up

@@ -106,6 +106,17 @@ static void put_kube(struct buf *b, const struct metrics_sample *s)
                s->queue_depth);
 }
 
+static void put_watches(struct buf *b, const struct metrics_sample *s)
+{
+    const char *name = "dvm_operator_watch_age_seconds";
+
+    put_family(b, name, "gauge",
+               "Time since the API server's last sign about a collection: event, bookmark, list.");
+    for (size_t i = 0; i < s->nwatches; i++)
+        put_text(b, "%s{collection=\"%s\"} %" PRIu64 ".%03u\n", name, s->watches[i].collection,
+                 s->watches[i].age_ms / 1000, (unsigned)(s->watches[i].age_ms % 1000));
+}
+
 static void put_campaigns(struct buf *b, const struct metrics *m)
 {
     const char *name = "dvm_operator_campaigns_total";
@@ -161,6 +172,7 @@ char *metrics_text(struct metrics *m)
         m->opts.on_scrape(&sample, m->opts.arg);
     put_reconciles(&b, m);
     put_kube(&b, &sample);
+    put_watches(&b, &sample);
     put_campaigns(&b, m);
     put_clusters(&b, m);
     put_process(&b);
@@ -187,9 +199,18 @@ static void get_readyz(struct httpd_req *req, void *arg)
 {
     struct metrics *m = arg;
     const char *why = m->opts.not_ready ? m->opts.not_ready(m->opts.arg) : NULL;
-    FREE_AUTO char *text = xasprintf("%s\n", why ? why : "ok");
+    struct metrics_sample s = {0};
+    BUF_AUTO struct buf b;
 
-    httpd_reply_text(req, why ? 503 : 200, "text/plain", text);
+    if (m->opts.on_scrape)
+        m->opts.on_scrape(&s, m->opts.arg);
+    buf_init(&b, TEXT_MAX);
+    put_text(&b, "%s\n", why ? why : "ok");
+    for (size_t i = 0; i < s.nwatches; i++)
+        put_text(&b, "watch %s: heard %" PRIu64 " s ago\n", s.watches[i].collection,
+                 s.watches[i].age_ms / 1000);
+    buf_put_u8(&b, 0);
+    httpd_reply_text(req, why ? 503 : 200, "text/plain", b.failed ? "" : (const char *)b.data);
 }
 
 struct metrics *metrics_create(struct loop *loop, const struct metrics_opts *opts, struct err *err)

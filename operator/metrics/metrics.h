@@ -9,10 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* One collection that is watched, and the time since the server's last sign about it. */
+struct metrics_watch {
+    const char *collection; /* "pods" */
+    uint64_t age_ms;
+};
+#define METRICS_WATCHES_MAX 8
+
 /* Values that their owner gives at each scrape. */
 struct metrics_sample {
     struct kube_stats kube;
     size_t queue_depth;
+    struct metrics_watch watches[METRICS_WATCHES_MAX];
+    size_t nwatches;
 };
 
 struct metrics;
@@ -22,7 +31,7 @@ struct metrics_opts {
     /* NULL, or fills `out` (zeroed before). Called from the loop at each GET /metrics. */
     void (*on_scrape)(struct metrics_sample *out, void *arg);
     /* NULL: always ready. Otherwise it returns NULL when ready, or the reason, which /readyz shows
-     * with 503. */
+     * with 503. A line for each watch with its age follows in both cases. */
     const char *(*not_ready)(void *arg);
     void *arg;
 };

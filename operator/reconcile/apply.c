@@ -49,6 +49,24 @@ static void send_request(struct run *run, const struct kube_verb *v, kube_done_f
     run->on_action_done(run);
 }
 
+static void on_child_reread(struct run *run, const json_t *object)
+{
+    run->on_action_done(run);
+}
+
+/* The object is another one than the cache has, or a newer one. */
+static void reread_child(struct run *run)
+{
+    FREE_AUTO char *path = objects_path(&run->c, run->action->child);
+    FREE_AUTO char *name = objects_name(&run->c, run->action->child);
+    struct reread r = {.cache = reconcile_child_cache(run->e->r, run->action->child),
+                       .path = path,
+                       .name = name,
+                       .on_read = on_child_reread};
+
+    reread_object(run, &r);
+}
+
 /* A refusal stands until the wanted object changes or some time has passed: a quota may have been
  * raised. */
 static void note_refusal(struct run *run, int status, const struct err *err)
@@ -65,7 +83,11 @@ static void note_refusal(struct run *run, int status, const struct err *err)
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
     } else { /* may succeed the next time; shown in the status only when it lasts */
         run->failed = true;
-        if (status != 409 && status != 0 && ++m->failures == APPLY_REPORTED_AFTER)
+        if (status == 409 || status == 404) {
+            reread_child(run);
+            return;
+        }
+        if (status != 0 && ++m->failures == APPLY_REPORTED_AFTER)
             snprintf(m->message, sizeof(m->message), "%s", err->msg);
     }
     run->on_action_done(run);

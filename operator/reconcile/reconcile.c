@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 static const char *meta_text(const json_t *o, const char *key)
 {
@@ -71,6 +72,7 @@ static void run_free(struct run *run)
     json_decref(run->object);
     json_decref(run->looked);
     json_decref(run->status);
+    free(run->reread_name);
     free(run);
 }
 
@@ -166,17 +168,50 @@ static void on_status_event(bool warning, const char *reason, const char *note, 
     announce_event(run->e->r, &run->c, warning, reason, note);
 }
 
+static void status_is_written(struct run *run)
+{
+    status_events(json_object_get(run->object, "status"), run->status, on_status_event, run);
+    run->again = true;
+}
+
+/* The version was old. If the object has the status already, the answer to an earlier try was lost;
+ * otherwise the next plan starts from what was read. */
+static void on_status_reread(struct run *run, const json_t *object)
+{
+    if (object && json_equal(json_object_get(object, "status"), run->status))
+        status_is_written(run);
+    else
+        run->failed = true;
+    run_end(run);
+}
+
+static void reread_cluster(struct run *run)
+{
+    FREE_AUTO char *path =
+        xasprintf("/apis/" CLUSTER_GROUP "/" CLUSTER_VERSION "/namespaces/%s/dvmclusters/%s",
+                  run->c.ns, run->c.name);
+    struct reread r = {.cache = run->e->r->cache[CACHE_CLUSTERS],
+                       .path = path,
+                       .name = run->c.name,
+                       .on_read = on_status_reread};
+
+    reread_object(run, &r);
+}
+
 static void on_status_written(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
 
+    if (status == 409) {
+        log_info("status not written, its version is old cluster=%s", run->e->key);
+        reread_cluster(run);
+        return;
+    }
     if (status == 200) {
-        status_events(json_object_get(run->object, "status"), run->status, on_status_event, run);
         cache_put(run->e->r->cache[CACHE_CLUSTERS], body);
-        run->again = true;
+        status_is_written(run);
     } else if (status != 404) {
-        run->failed =
-            true; /* 409: another writer was faster; the next plan starts from its version */
+        run->failed = true;
         log_warn("status not written cluster=%s status=%d: %s", run->e->key, status, err->msg);
     }
     run_end(run);
@@ -405,32 +440,82 @@ static void on_synced(void *arg)
         r->o.on_synced(r->o.arg);
 }
 
+/* The collections that are watched. */
+static const struct {
+    const char *group;
+    const char *plural;
+    const char *selector;
+    void (*on_change)(const json_t *, bool, void *);
+} COLLECTIONS[CACHES] = {
+    [CACHE_CLUSTERS] = {"apis/" CLUSTER_GROUP "/" CLUSTER_VERSION, "dvmclusters", NULL, on_cluster},
+    [CACHE_PODS] = {"api/v1", "pods", CLUSTER_LABEL_NAME, on_pod},
+    [CACHE_SETS] = {"apis/apps/v1", "statefulsets", CLUSTER_LABEL_NAME, on_child},
+    [CACHE_SERVICES] = {"api/v1", "services", CLUSTER_LABEL_NAME, on_child},
+    [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", CLUSTER_LABEL_NAME, on_child},
+};
+
 static int open_cache(struct reconciler *r, int which, struct err *err)
 {
-    static const struct {
-        const char *group;
-        const char *plural;
-        const char *selector;
-        void (*on_change)(const json_t *, bool, void *);
-    } info[CACHES] = {
-        [CACHE_CLUSTERS] = {"apis/" CLUSTER_GROUP "/" CLUSTER_VERSION, "dvmclusters", NULL,
-                            on_cluster},
-        [CACHE_PODS] = {"api/v1", "pods", CLUSTER_LABEL_NAME, on_pod},
-        [CACHE_SETS] = {"apis/apps/v1", "statefulsets", CLUSTER_LABEL_NAME, on_child},
-        [CACHE_SERVICES] = {"api/v1", "services", CLUSTER_LABEL_NAME, on_child},
-        [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", CLUSTER_LABEL_NAME, on_child},
-    };
-    FREE_AUTO char *path =
-        r->o.ns ? xasprintf("/%s/namespaces/%s/%s", info[which].group, r->o.ns, info[which].plural)
-                : xasprintf("/%s/%s", info[which].group, info[which].plural);
+    const char *group = COLLECTIONS[which].group, *plural = COLLECTIONS[which].plural;
+    FREE_AUTO char *path = r->o.ns ? xasprintf("/%s/namespaces/%s/%s", group, r->o.ns, plural)
+                                   : xasprintf("/%s/%s", group, plural);
     struct cache_opts o = {.path = path,
-                           .label_selector = info[which].selector,
-                           .on_change = info[which].on_change,
+                           .label_selector = COLLECTIONS[which].selector,
+                           .on_change = COLLECTIONS[which].on_change,
                            .on_synced = on_synced,
+                           .silence_ms = r->o.watch_silence_ms,
                            .arg = r};
 
     r->cache[which] = cache_create(r->o.loop, r->o.kube, &o, err);
-    return r->cache[which] ? 0 : err_wrap(err, "watching %s", info[which].plural);
+    return r->cache[which] ? 0 : err_wrap(err, "watching %s", plural);
+}
+
+void reconciler_watches(const struct reconciler *r, struct metrics_sample *out)
+{
+    for (int i = 0; i < CACHES; i++)
+        out->watches[out->nwatches++] = (struct metrics_watch){.collection = COLLECTIONS[i].plural,
+                                                               .age_ms = cache_age_ms(r->cache[i])};
+}
+
+const char *reconciler_deaf(const struct reconciler *r)
+{
+    for (int i = 0; i < CACHES; i++) {
+        if (cache_age_ms(r->cache[i]) > cache_age_max_ms(r->cache[i]))
+            return COLLECTIONS[i].plural;
+    }
+    return NULL;
+}
+
+/* --- the slow resync ---------------------------------------------------------------------------
+ */
+
+static uint32_t draw_number(uint32_t bound)
+{
+    uint32_t dice = 0;
+
+    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
+        dice = (uint32_t)loop_wall_ms();
+    return dice % bound;
+}
+
+static void resync_cluster(const json_t *object, void *arg)
+{
+    struct reconciler *r = arg;
+    FREE_AUTO char *key =
+        xasprintf("%s/%s", meta_text(object, "namespace"), meta_text(object, "name"));
+
+    queue_add_after(r->queue, key, draw_number(RECONCILE_RESYNC_SPREAD_MS));
+}
+
+/* Plans for each cluster even if nothing has changed. A pass without a difference sends no
+ * request. */
+static void on_resync(void *arg)
+{
+    struct reconciler *r = arg;
+
+    if (r->started)
+        cache_each(r->cache[CACHE_CLUSTERS], resync_cluster, r);
+    loop_timer_arm(r->resync, RECONCILE_RESYNC_MS + draw_number(RECONCILE_RESYNC_MS / 5));
 }
 
 struct reconciler *reconciler_create(const struct reconciler_opts *o, struct err *err)
@@ -439,6 +524,8 @@ struct reconciler *reconciler_create(const struct reconciler_opts *o, struct err
 
     r->o = *o;
     r->queue = queue_create(o->loop, on_work, r);
+    r->resync = loop_timer_create(o->loop, on_resync, r);
+    loop_timer_arm(r->resync, RECONCILE_RESYNC_MS);
     for (int i = 0; i < CACHES; i++) {
         if (open_cache(r, i, err))
             goto error;
@@ -462,6 +549,7 @@ void reconciler_destroy(struct reconciler *r)
     for (int i = 0; i < CACHES; i++)
         cache_destroy(r->cache[i]);
     queue_destroy(r->queue);
+    loop_timer_destroy(r->resync);
     free(r);
 }
 

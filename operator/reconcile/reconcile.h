@@ -23,6 +23,7 @@ struct reconciler_opts {
     const char *default_image; /* for clusters without spec.image */
     const struct reconcile_override *overrides;
     size_t noverrides;
+    uint64_t watch_silence_ms; /* a watch without a byte for so long is opened anew; 0: default */
     void (*on_synced)(void *arg); /* all caches are filled and the first passes begin */
     void *arg;
 };
@@ -33,5 +34,10 @@ void reconciler_destroy(struct reconciler *r);
 void reconciler_measure(struct reconciler *r, struct metrics *m);
 bool reconciler_synced(const struct reconciler *r);
 size_t reconciler_queue_depth(const struct reconciler *r);
+/* The ages of the watches, for /metrics and /readyz; the names are constant. */
+void reconciler_watches(const struct reconciler *r, struct metrics_sample *out);
+/* The collection of which the API server has given no sign for too long, so that what the operator
+ * knows of it may be old; NULL: there is none. */
+const char *reconciler_deaf(const struct reconciler *r);
 
 #endif

@@ -21,6 +21,10 @@
 #define RECONCILE_STATUS_MS 500
 /* Consecutive failures to apply an object, after which the status shows them. */
 #define APPLY_REPORTED_AFTER 3
+/* Time between two plans of a cluster for which nothing has changed, and the time over which the
+ * plans of all clusters are spread. */
+#define RECONCILE_RESYNC_MS 600000
+#define RECONCILE_RESYNC_SPREAD_MS 60000
 /* Time between two readings of the Secrets while one is missing. */
 #define RECONCILE_CREDENTIALS_MS 5000
 
@@ -84,6 +88,9 @@ struct run {
     const struct plan_action *action; /* the action that is being carried out */
     json_t *looked;                   /* the existing object that the cache did not have */
     unsigned long request;
+    struct cache *rereading; /* reread.c: where the answer is stored */
+    char *reread_name;
+    void (*on_reread)(struct run *run, const json_t *object);
     struct credentials_job *creds;
     json_t *status; /* the status that is being written */
     bool pending;   /* a pod waits for its volumes */
@@ -96,6 +103,7 @@ struct reconciler {
     struct reconciler_opts o;
     struct cache *cache[CACHES];
     struct queue *queue;
+    struct loop_timer *resync;
     struct entry *entries;
     struct metrics *metrics;
     bool started;
@@ -118,6 +126,17 @@ void act_begin(struct run *run);
 
 /* apply.c */
 void apply_child(struct run *run);
+
+/* reread.c: reads one object after a conflict (409) and stores the answer in `cache`, so that the
+ * next try does not depend on the watch. Then calls on_read with the object; NULL: it does
+ * not exist, or could not be read. */
+struct reread {
+    struct cache *cache;
+    const char *path;
+    const char *name;
+    void (*on_read)(struct run *run, const json_t *object);
+};
+void reread_object(struct run *run, const struct reread *r);
 
 /* announce.c: posts one Kubernetes Event about the cluster; a failure is only logged. */
 void announce_event(struct reconciler *r, const struct cluster *c, bool warning, const char *reason,

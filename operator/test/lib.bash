@@ -3,8 +3,9 @@
 # shellcheck shell=bash
 
 repo=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
-operator=${OPERATOR:-$repo/build/asan/bin/dvm-operator}          # OPERATOR, FAKEHEAD: ready-made ones
+operator=${OPERATOR:-$repo/build/asan/bin/dvm-operator}          # OPERATOR, FAKEHEAD, …: ready-made ones
 fakehead=${FAKEHEAD:-$repo/build/asan/operator/test/fakehead}
+faultproxy=${FAULTPROXY:-$repo/build/asan/operator/test/faultproxy}
 api=$repo/operator/test/apiserver.sh
 # shellcheck source=e2e/provider/kind/versions.sh
 . "$repo/e2e/provider/kind/versions.sh"
@@ -14,6 +15,7 @@ start_api() {
     if ! "$api" built; then return 0; fi
     [ -n "${OPERATOR:-}" ] || make -s -C "$repo" build/asan/bin/dvm-operator >&2
     [ -n "${FAKEHEAD:-}" ] || make -s -C "$repo" build/asan/operator/test/fakehead >&2
+    [ -n "${FAULTPROXY:-}" ] || make -s -C "$repo" build/asan/operator/test/faultproxy >&2
     "$api" start "$API_DIR" >&2
     export KUBECONFIG=$API_DIR/kubeconfig
     k apply -f "$repo/crds/dvm.openpmix.io_dvmclusters.yaml" >&2
@@ -55,10 +57,10 @@ end_programs() {
     [ "${BATS_TEST_COMPLETED:-}" = 1 ] || tail -n 40 "$dir"/*.log >&2 || true
 }
 
-# start_operator [NAME]: in the background.
+# start_operator [NAME]: in the background. metrics_addr: its plain port; operator_args: more options.
 start_operator() {
-    "$operator" --kubeconfig "${OPERATOR_KUBECONFIG:-$KUBECONFIG}" --namespace "$ns" --metrics-addr "" --log-level debug \
-        --head-connect "x=127.0.0.1:$head_port" >> "$dir/${1:-operator}.log" 2>&1 3>&- &
+    "$operator" --kubeconfig "${OPERATOR_KUBECONFIG:-$KUBECONFIG}" --namespace "$ns" --log-level debug \
+        --metrics-addr "${metrics_addr:-}" --head-connect "x=127.0.0.1:$head_port" ${operator_args[@]+"${operator_args[@]}"} >> "$dir/${1:-operator}.log" 2>&1 3>&- &
     echo $! > "$dir/${1:-operator}.pid"
 }
 
@@ -71,6 +73,35 @@ end_operator() {
     timeout --kill-after=10 60 tail -s 0.1 --pid="$pid" -f /dev/null || kill -KILL "$pid"
     wait "$pid" || ended=$?
     rm "$dir/operator.pid"
+}
+
+# start_proxy: the operator's requests pass through a proxy that makes them fail on order (faultproxy.c).
+start_proxy() {
+    local url token
+    url=$(sed -n 's/^ *server: //p' "$KUBECONFIG" | head -n 1)
+    token=$(sed -n 's/.*token: "\(test-admin\)".*/\1/p' "$KUBECONFIG")
+    mkdir -p "$dir/proxy"
+    "$faultproxy" "$dir/proxy" "$url" "$API_DIR/ca.crt" "$token" >> "$dir/proxy.log" 2>&1 3>&- &
+    echo $! > "$dir/proxy.pid"
+    until_written "$dir/proxy/ports"
+    proxy_orders=$(sed -n 's/^ORDERS=//p' "$dir/proxy/ports")
+    export OPERATOR_KUBECONFIG=$dir/kubeconfig
+    sed -e "s|server: .*|server: http://127.0.0.1:$(sed -n 's/^PROXY=//p' "$dir/proxy/ports")|" "$KUBECONFIG" > "$OPERATOR_KUBECONFIG"
+}
+until_written() { timeout --kill-after=10 60 sh -c 'until [ -s "$1" ]; do sleep 0.05; done' - "$1"; }
+proxy() { curl --noproxy '*' -sf -m 10 -X POST -o /dev/null "http://127.0.0.1:$proxy_orders/$1"; }
+passed() { curl --noproxy '*' -sf -m 10 "http://127.0.0.1:$proxy_orders/log"; }
+# requests [PATTERN]: number of the operator's requests whose line in the log matches.
+requests() { passed | grep -cE -- "${1:-.}" || true; }
+# quiet: waits until the operator has sent no request for two seconds.
+quiet() {
+    local before now=-1 limit=$((SECONDS + 60))
+    until [ "$now" = "${before:-}" ]; do
+        [ "$SECONDS" -lt "$limit" ] || { echo "the operator does not come to rest"; passed | tail; return 1; }
+        before=$now
+        sleep 2
+        now=$(requests)
+    done
 }
 
 # make_cluster REPLICAS [MORE-SPEC]: creates the DvmCluster x and waits for its Secrets.

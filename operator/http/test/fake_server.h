@@ -24,6 +24,7 @@ struct fake_conn {
     struct loop_fd *ev;
     struct buf in, out;
     bool closing; /* when `out` is empty */
+    void *user;   /* for on_drop */
     struct fake_conn *prev, *next;
 };
 
@@ -39,11 +40,14 @@ struct fake {
     struct fake_conn *conns;
     unsigned accepted; /* connections so far */
     fake_fn *on_request;
+    void (*on_drop)(struct fake_conn *c); /* before a connection is freed; may be NULL */
     void *arg;
 };
 
 static inline void fake_drop(struct fake_conn *c)
 {
+    if (c->fake->on_drop)
+        c->fake->on_drop(c);
     DL_DELETE(c->fake->conns, c);
     loop_fd_destroy(c->ev);
     close(c->fd);

@@ -125,7 +125,8 @@ static unsigned long get(struct world *w, const char *path)
 static unsigned long watch(struct world *w)
 {
     struct err err = {0};
-    unsigned long id = kube_watch(w->kube, &(struct kube_stream){.path = "/api/v1/pods?watch=1"}, on_event, on_done, w, &err);
+    unsigned long id = kube_watch(w->kube, &(struct kube_stream){.path = "/api/v1/pods?watch=1"},
+                                  on_event, on_done, w, &err);
 
     assert_true(id > 0);
     return id;
@@ -255,7 +256,8 @@ static void a_malformed_request_is_refused_at_once(void **state)
     struct kube_verb relative = {.method = "GET", .path = "api"};
     assert_int_equal(kube_request(w.kube, &relative, on_done, &w, &err), 0);
     assert_string_equal(err.msg, "GET api is not a request");
-    assert_int_equal(kube_watch(w.kube, &(struct kube_stream){.path = "api"}, on_event, on_done, &w, &err), 0);
+    assert_int_equal(
+        kube_watch(w.kube, &(struct kube_stream){.path = "api"}, on_event, on_done, &w, &err), 0);
     teardown(&w);
     assert_int_equal(w.ends, 0);
 }
@@ -528,7 +530,9 @@ static void a_watch_may_be_cancelled_by_its_own_event(void **state)
     struct err err = {0};
 
     setup(&w, serve_watch);
-    assert_int_equal(kube_watch(w.kube, &(struct kube_stream){.path = "/x?watch=1"}, on_event_cancel, on_done, &w, &err), 1);
+    assert_int_equal(kube_watch(w.kube, &(struct kube_stream){.path = "/x?watch=1"},
+                                on_event_cancel, on_done, &w, &err),
+                     1);
     run(&w);
     assert_int_equal(w.events, 2);
     assert_int_equal(w.ends, 0);
