@@ -223,7 +223,7 @@ $(BUILD)/examples/%: examples/%.c
 	@mpicc -O2 -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --cflags --libs pmix 2>/dev/null) -lm -lpthread
 
 # A PMIx client that the bats files run under prun.
-$(BUILD)/probe/hostile_probe: dvm/test/hostile.h
+$(BUILD)/probe/hostile_probe: dvm/test/hostile.h dvm/test/hostile_case.h
 $(BUILD)/probe/%: dvm/test/%.c dvm/test/probe.h
 	@mkdir -p $(@D)
 	@$(CC) $(CLIENT_CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(CLIENT_LDLIBS)

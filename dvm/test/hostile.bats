@@ -41,3 +41,15 @@ teardown() { end_dvm; }
         [ "$output" = "spawn: SUCCESS" ]
     done
 }
+
+@test "C27: a value of any type ends no daemon, as an attribute, committed, or asked for: counts, lengths, missing parts" {
+    local name
+    export HWLOC_LIBXML=0 # its own parser takes any depth
+    start_dvm 1 --slots 2
+    for name in $("$hostile" cases); do
+        run prun --stdin none -n 1 "$hostile" case "$name"
+        echo "$name: $output"
+        [ "$output" = "asked after 1 connections: NOT FOUND" ]
+        [ "$status" -eq 0 ]
+    done
+}

@@ -51,6 +51,7 @@ enum {
 };
 
 static uint64_t state;
+static bool honest; /* nothing is odd by chance */
 
 static uint32_t any(uint32_t below)
 {
@@ -62,7 +63,7 @@ static uint32_t any(uint32_t below)
 
 static bool one_in(uint32_t n)
 {
-    return any(n) == 0;
+    return !honest && any(n) == 0;
 }
 
 /* --- fields. What would remove or write files, or end jobs, is not among the keys. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank that attacks the PMIx server of its own daemon: hostile_probe SEED CONNECTIONS,
- * hostile_probe silence N.
+ * hostile_probe silence N, hostile_probe case NAME (hostile_case.h; hostile_probe cases lists
+ * them).
  *
  * It is admitted as a client, and opens further connections to the server's port under its own
  * name. On each it says a hello and sends messages of all commands, made of typed fields and then
@@ -8,7 +9,7 @@
  * from the seed. Then the server has to answer an honest question on the connection of PMIx_Init().
  * Exit codes: 0, it does; 3, it takes no more bytes; 9, it refuses. Whether the daemon is still
  * there is the caller's to find out. What would remove or write files is never asked for. */
-#include "dvm/test/hostile.h"
+#include "dvm/test/hostile_case.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -60,6 +61,7 @@ static void mutate(char *bytes, size_t *len, size_t from)
 
 static uint16_t port;
 static int sock = -1;
+static bool answers_matter = true; /* if false, they are read and dropped between sent bytes */
 
 static void find_port(void)
 {
@@ -94,7 +96,7 @@ static bool send_all(const void *data, size_t len)
         struct pollfd pfd = {.fd = sock, .events = POLLOUT};
         char sink[4096];
 
-        while (recv(sock, sink, sizeof(sink), MSG_DONTWAIT) > 0)
+        while (!answers_matter && recv(sock, sink, sizeof(sink), MSG_DONTWAIT) > 0)
             continue;
         if (n > 0) {
             p += n;
@@ -161,7 +163,7 @@ static bool say_hello(void)
     size_t n = make_hello(hello);
     struct header h = {.index = -1, .tag = UINT32_MAX};
     uint32_t answer[2] = {1, 1};
-    struct timeval wait = {.tv_sec = 5};
+    struct timeval wait = {.tv_sec = honest ? 60 : 5};
 
     if (one_in(5))
         mutate(hello, &n, 0);
@@ -181,6 +183,7 @@ static void open_connection(void)
 
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     hang_up();
+    answers_matter = true;
     sock = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (sock < 0 || connect(sock, (struct sockaddr *)&to, sizeof(to)) < 0) {
         printf("the server's port is closed: %s\n", strerror(errno));
@@ -195,7 +198,8 @@ static bool send_message(uint32_t tag)
     size_t len;
     bool whole = true, sent;
 
-    make_message();
+    if (!all_types || !one_in(2) || !make_message_of_values())
+        make_message();
     len = msg.bytes_used;
     if (one_in(3))
         mutate(msg.base_ptr, &len, one_in(8) ? 0 : 1);
@@ -215,6 +219,7 @@ static void attack(void)
     if (one_in(40))
         return; /* one that says nothing */
     if (say_hello()) {
+        answers_matter = false;
         for (uint32_t i = 0, n = any(60); i < n && send_message(100 + i); i++)
             continue;
     }
@@ -243,31 +248,135 @@ static int keep_silent(unsigned n)
     return end();
 }
 
-int main(int argc, char **argv)
+/* --- direct cases */
+
+#define LAST_TAG 1000
+
+static void send_bytes(const struct bytes *b, uint32_t tag)
+{
+    struct header h = {
+        .index = (int32_t)htonl(me.rank), .tag = htonl(tag), .len = htonl((uint32_t)b->used)};
+
+    (void)(send_all(&h, sizeof(h)) && send_all(b->data, b->used));
+}
+
+static bool recv_all(void *to, size_t len)
+{
+    return sock >= 0 && recv(sock, to, len, MSG_WAITALL) == (ssize_t)len;
+}
+
+/* Until the server has answered the last message of the connection, or has closed it. */
+static void await_last_answer(void)
+{
+    static char data[1u << 20];
+    struct header h;
+
+    do {
+        if (!recv_all(&h, sizeof(h)))
+            return;
+        h.len = ntohl((uint32_t)h.len);
+        if (h.len > sizeof(data) || (h.len > 0 && !recv_all(data, h.len)))
+            return;
+    } while (ntohl(h.tag) != LAST_TAG);
+}
+
+/* The value as an attribute and as a committed one, twice: the second replaces the first. */
+static void send_value(unsigned which)
+{
+    static struct bytes b;
+
+    make_event(&b, which, PMIX_RANGE_LOCAL);
+    send_bytes(&b, 100);
+    make_event(&b, which, PMIX_RANGE_GLOBAL);
+    send_bytes(&b, 101);
+    make_publication(&b, which);
+    send_bytes(&b, 102);
+    for (uint32_t i = 0; i < 2; i++) {
+        make_commit(&b, which);
+        send_bytes(&b, 200 + i);
+        put_question(&b, me.nspace, me.rank, CASE_KEY);
+        send_bytes(&b, 300 + i);
+    }
+    make_distances(&b);
+    send_bytes(&b, 400);
+}
+
+static void attack_by_case(unsigned which)
+{
+    static struct bytes b;
+
+    open_connection();
+    if (!say_hello()) {
+        printf("not admitted\n");
+        exit(3);
+    }
+    if (cases[which].key) {
+        send_value(which);
+    } else {
+        cases[which].add(&b);
+        send_bytes(&b, 100);
+    }
+    begin_case(&b, CMD_NONE);
+    send_bytes(&b, LAST_TAG);
+    await_last_answer();
+    hang_up();
+}
+
+static int attack_by_name(const char *name)
+{
+    for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (strcmp(name, cases[i].name) == 0) {
+            honest = true;
+            attack_by_case(i);
+            return 0;
+        }
+    }
+    return -1;
+}
+
+/* An honest question on the connection of PMIx_Init(). */
+static void ask(uint64_t connections)
 {
     pmix_pdata_t nothing;
+
+    PMIX_PDATA_CONSTRUCT(&nothing);
+    PMIX_LOAD_KEY(nothing.key, "nothing");
+    printf("asked after %llu connections: %s\n", (unsigned long long)connections,
+           name_of(PMIx_Lookup(&nothing, 1, NULL, 0)));
+    fflush(stdout);
+    _exit(0);
+}
+
+int main(int argc, char **argv)
+{
     uint64_t seed, n;
 
+    if (argc == 2 && strcmp(argv[1], "cases") == 0) {
+        for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+            printf("%s\n", cases[i].name);
+        return 0;
+    }
     if (argc != 3)
         return 2;
     if (strcmp(argv[1], "silence") == 0) {
         find_port();
         return keep_silent((unsigned)strtoul(argv[2], NULL, 10));
     }
-    seed = strtoull(argv[1], NULL, 10);
-    n = strtoull(argv[2], NULL, 10);
     signal(SIGPIPE, SIG_IGN);
     find_port();
     begin();
+    if (strcmp(argv[1], "case") == 0) {
+        if (attack_by_name(argv[2]) < 0)
+            return 2;
+        ask(1);
+    }
+    seed = strtoull(argv[1], NULL, 10);
+    n = strtoull(argv[2], NULL, 10);
+    all_types = seed >= ALL_TYPES;
     for (uint64_t i = 0; i < n; i++) {
         state = (seed * 1000003 + i + 1) * 0x9e3779b97f4a7c15u;
         (void)any(2);
         attack();
     }
-    PMIX_PDATA_CONSTRUCT(&nothing);
-    PMIX_LOAD_KEY(nothing.key, "nothing");
-    printf("asked after %llu connections: %s\n", (unsigned long long)n,
-           name_of(PMIx_Lookup(&nothing, 1, NULL, 0)));
-    fflush(stdout);
-    _exit(0);
+    ask(n);
 }
