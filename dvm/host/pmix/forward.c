@@ -40,7 +40,16 @@ struct lag {
 };
 static struct lag *lags;
 
+static uint64_t monotonic_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 const struct pmix_pulls pmix_pulls_of_library = {
+    .now_ms = monotonic_ms,
     .size = pmix_extend_pulls,
     .at = pmix_extend_pull_at,
     .deliver = pmix_extend_pull_deliver,
@@ -51,6 +60,11 @@ static const struct pmix_pulls *pull_table(void)
     const struct pmix_srv *p = pmix_srv_current();
 
     return p ? p->pulls : &pmix_pulls_of_library;
+}
+
+static uint64_t now_ms(void)
+{
+    return pull_table()->now_ms();
 }
 
 static void piece_free(void *arg)
@@ -80,14 +94,6 @@ static bool is_same(const pmix_proc_t *a, const pmix_proc_t *b)
 static bool is_owner(const struct piece *x, const struct pmix_extend_pull *r)
 {
     return is_same(&r->tool, &x->owner);
-}
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 /* --- tools with a backlog */

@@ -250,8 +250,9 @@ void handback_after(const struct pmix_srv *p, unsigned ms, void (*run)(void *arg
                     void (*drop)(void *arg), void *arg);
 void handback_end(void); /* after the library's thread */
 void forward_end(void);  /* forward.c: the same */
-/* The functions of the library's thread that forward.c needs; tests replace them. */
+/* The functions of the library's thread that forward.c needs, and its clock; tests replace them. */
 struct pmix_pulls {
+    uint64_t (*now_ms)(void);
     size_t (*size)(void);
     bool (*at)(size_t at, struct pmix_extend_pull *out);
     pmix_status_t (*deliver)(size_t at, pmix_iof_channel_t channel, const pmix_proc_t *source,

@@ -595,7 +595,8 @@ static void a_slow_name_resolution_delays_no_other_call(void **state)
     assert_int_equal(w.status, 0);
     assert_string_equal(w.why, "no answer within 100 ms");
     pthread_mutex_lock(&resolver_lock);
-    assert_true(resolver_inside);
+    while (!resolver_inside) /* the resolver's thread may not have run yet */
+        pthread_cond_wait(&resolver_go, &resolver_lock);
     assert_false(resolver_left);
     resolver_held = false;
     pthread_cond_broadcast(&resolver_go);

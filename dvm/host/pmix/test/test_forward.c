@@ -24,6 +24,16 @@ static struct {
 
 static unsigned delivered;
 
+/* Each time that the thread looks at its clock, it has moved on. */
+#define STEP_MS 300
+#define PATIENCE_MS 1000 /* time that a job waits for a tool that reads nothing */
+static uint64_t clock_ms = 1000000;
+
+static uint64_t step_clock(void)
+{
+    return clock_ms += STEP_MS;
+}
+
 /* In place of the library's table: one request, of a tool with this many unread bytes. */
 static struct pmix_extend_pull pull;
 
@@ -45,7 +55,8 @@ static pmix_status_t deliver(size_t at, pmix_iof_channel_t channel, const pmix_p
     return PMIX_SUCCESS;
 }
 
-static const struct pmix_pulls pulls = {.size = pulls_size, .at = pull_at, .deliver = deliver};
+static const struct pmix_pulls pulls = {
+    .now_ms = step_clock, .size = pulls_size, .at = pull_at, .deliver = deliver};
 
 static void of_tool(const char *nspace, size_t unread)
 {
@@ -86,14 +97,20 @@ static int teardown(void **state)
     return rmdir(fix.dir) == 0 || errno == ENOENT ? 0 : -1;
 }
 
-/* When it returns, the job waits for no tool. */
-static unsigned output(void)
+/* When it returns, the job waits for no tool. It has waited from its second look on, or not at all.
+ */
+static unsigned output(bool waits)
 {
+    uint64_t begun_ms = clock_ms;
     struct err err = {0};
 
     delivered = 0;
     assert_true(pmix_srv_output(fix.pmix, 0, NULL, JOB, 0, 1, "text", 4));
     assert_int_equal(loop_run(fix.loop, &err), 0);
+    if (waits)
+        assert_in_range(clock_ms - begun_ms, PATIENCE_MS, PATIENCE_MS + 3 * STEP_MS);
+    else
+        assert_int_equal(clock_ms, begun_ms);
     return delivered;
 }
 
@@ -105,15 +122,15 @@ static void a_request_that_replaces_a_lagging_one_gets_its_first_output(void **s
     pull = (struct pmix_extend_pull){
         .channels = PMIX_FWD_STDOUT_CHANNEL, .procs = &job, .nprocs = 1, .connected = true};
     of_tool("tool.1", 1u << 20);
-    assert_int_equal(output(), 1); /* and the job has waited for it long enough */
-    assert_int_equal(output(), 0); /* output is dropped for it */
+    assert_int_equal(output(true), 1);  /* and the job has waited for it long enough */
+    assert_int_equal(output(false), 0); /* output is dropped for it */
     of_tool("tool.2", 100u << 10);
-    assert_int_equal(output(), 1);
+    assert_int_equal(output(false), 1);
     of_tool("tool.1", 1u << 20);
-    assert_int_equal(output(), 1); /* its earlier state is forgotten */
-    assert_int_equal(output(), 0);
+    assert_int_equal(output(true), 1); /* its earlier state is forgotten */
+    assert_int_equal(output(false), 0);
     pull.id = 1; /* it has made a new request */
-    assert_int_equal(output(), 1);
+    assert_int_equal(output(true), 1);
 }
 
 int main(void)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A library whose thread hangs: reported once, and not ended. Each test has a process of its own,
- * since the library allows one server per process. */
+ * since the library allows one server per process. The loop's clock is the test's: the library's
+ * thread is waited for by its events, and the clock is moved when it is known what it has done. */
 #include "base/buf/buf.h"
+#include "base/loop/test/clock.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/test/pair.h"
 #include "dvm/host/spawner/remove.h"
 
+#include <semaphore.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,10 +27,10 @@ struct fix {
     int told;
     char why[128];
     int done, status; /* done() calls, and the status of the last one */
-    struct loop_timer *timer;
-    int gates[2]; /* the writing ends */
+    int gates[2];     /* the writing ends */
     int opened;
     int stop_after; /* so many done() calls */
+    sem_t reached;  /* posted by the library's thread */
 };
 
 static void on_silent(const char *why, void *arg)
@@ -36,7 +39,6 @@ static void on_silent(const char *why, void *arg)
 
     f->told++;
     snprintf(f->why, sizeof(f->why), "%s", why);
-    loop_stop(f->loop);
 }
 
 static void on_done(int status, void *arg)
@@ -48,24 +50,14 @@ static void on_done(int status, void *arg)
         loop_stop(f->loop);
 }
 
-static void on_time(void *arg)
-{
-    struct fix *f = arg;
-
-    loop_stop(f->loop);
-}
-
-static void run(struct fix *f)
+/* Waits until done() has been called so often in all; the clock stands. */
+static void await(struct fix *f, int done)
 {
     struct err err = {0};
 
-    EXPECT(loop_run(f->loop, &err) == 0);
-}
-
-static void run_for(struct fix *f, uint64_t ms)
-{
-    loop_timer_arm(f->timer, ms);
-    run(f);
+    f->stop_after = done;
+    while (f->done < done)
+        EXPECT(loop_run(f->loop, &err) == 0);
 }
 
 static void open_server(struct fix *f, uint64_t silent_ms)
@@ -83,7 +75,7 @@ static void open_server(struct fix *f, uint64_t silent_ms)
     f->loop = loop_create(&err);
     EXPECT(f->loop);
     f->keep.pmix = &f->pmix;
-    f->timer = loop_timer_create(f->loop, on_time, f);
+    EXPECT(sem_init(&f->reached, 0, 0) == 0);
     f->pmix = pmix_srv_create(f->loop, &o, &up, f, &err);
     EXPECT(f->pmix);
 }
@@ -91,7 +83,6 @@ static void open_server(struct fix *f, uint64_t silent_ms)
 static void close_server(struct fix *f)
 {
     pmix_srv_destroy(f->pmix);
-    loop_timer_destroy(f->timer);
     loop_destroy(f->loop);
     pair_keep_run(PAIR_KEEP_ALL, &f->keep);
     /* A library that was not ended leaves its own files. */
@@ -128,6 +119,23 @@ static void open_gate(struct fix *f)
     close(fd);
 }
 
+static void on_reached(pmix_status_t status, void *cbdata)
+{
+    struct fix *f = cbdata;
+
+    EXPECT(sem_post(&f->reached) == 0);
+}
+
+/* The library's thread has taken all that it was given before; its queue keeps the order. */
+static void await_library(struct fix *f)
+{
+    pmix_nspace_t nspace = "reached.1";
+    pmix_info_t none[1];
+
+    EXPECT(PMIx_server_register_nspace(nspace, 0, none, 0, on_reached, f) == PMIX_SUCCESS);
+    EXPECT(sem_wait(&f->reached) == 0);
+}
+
 /* Two requests: the job, and its one rank. */
 static void register_job(struct fix *f, const char *nspace)
 {
@@ -147,31 +155,24 @@ static void register_job(struct fix *f, const char *nspace)
     pair_register(f->pmix, &l, on_done, f);
 }
 
-static void on_next_gate(void *arg)
-{
-    struct fix *f = arg;
-
-    open_gate(f);
-    if (f->opened < 2)
-        loop_timer_arm(f->timer, 1200);
-}
-
-/* The second job has waited for longer than the limit by then, but not since the last answer. */
+/* The second job has waited for longer than the limit at the end, but not since the last answer. */
 static void do_slow(void)
 {
     struct fix f;
 
     open_server(&f, 2000);
-    loop_timer_destroy(f.timer);
-    f.timer = loop_timer_create(f.loop, on_next_gate, &f);
     stand_still(&f, 0);
     register_job(&f, "9.1");
     stand_still(&f, 1);
     register_job(&f, "9.2");
-    f.stop_after = 2;
-    loop_timer_arm(f.timer, 1200);
-    run(&f);
-    EXPECT(f.told == 0 && f.done == 2 && f.status == 0);
+    clock_run_for(f.loop, 1900);
+    open_gate(&f);
+    await(&f, 1);
+    clock_run_for(f.loop, 1900);
+    EXPECT(f.told == 0 && f.done == 1);
+    open_gate(&f);
+    await(&f, 2);
+    EXPECT(f.told == 0 && f.status == 0);
     close_server(&f);
 }
 
@@ -187,7 +188,7 @@ static void do_nothing_asked(void)
     open_server(&f, 200);
     stand_still(&f, 0);
     EXPECT(!f.pmix->watch.armed);
-    run_for(&f, 600);
+    clock_run_for(f.loop, 600);
     EXPECT(f.told == 0);
     open_gate(&f);
     close_server(&f);
@@ -205,11 +206,12 @@ static void do_hang_elsewhere(void)
 
     open_server(&f, 300);
     register_job(&f, "9.1");
-    f.stop_after = 1;
-    run(&f);
+    await(&f, 1);
     EXPECT(f.status == 0);
     stand_still(&f, 0);
-    run(&f);
+    clock_run_for(f.loop, 449); /* one look to make a request, and two at it */
+    EXPECT(f.told == 0);
+    clock_run_for(f.loop, 1);
     EXPECT(f.told == 1);
     EXPECT(strstr(f.why, ", 1 requests wait"));
     close_server(&f);
@@ -233,10 +235,12 @@ static void do_modex(void)
 
     open_server(&f, 200);
     register_job(&f, "9.1");
-    f.stop_after = 1;
-    run(&f);
+    await(&f, 1);
     pmix_srv_dmodex_serve(f.pmix, "9.1", 0, 0, on_modex, &f);
-    run_for(&f, 600);
+    for (int look = 0; look < 6; look++) {
+        await_library(&f);
+        clock_run_for(f.loop, 100);
+    }
     EXPECT(f.told == 0 && f.done == 1);
     close_server(&f);
     EXPECT(f.done == 2);
@@ -254,11 +258,13 @@ static void do_still(void)
     open_server(&f, 300);
     stand_still(&f, 0);
     register_job(&f, "9.1");
-    run(&f);
+    clock_run_for(f.loop, 299);
+    EXPECT(f.told == 0);
+    clock_run_for(f.loop, 1);
     EXPECT(f.told == 1 && f.done == 0);
     EXPECT(strcmp(f.why, "libpmix has not answered for 300 ms, 2 requests wait for it") == 0);
     register_job(&f, "9.2");
-    run_for(&f, 900);
+    clock_run_for(f.loop, 900);
     EXPECT(f.told == 1);
     alarm(10);
     close_server(&f);
@@ -279,7 +285,10 @@ static void on_given(void *arg)
 
 static void on_put_off(void *arg)
 {
-    stand_still(arg, 0);
+    struct fix *f = arg;
+
+    stand_still(f, 0);
+    EXPECT(sem_post(&f->reached) == 0);
 }
 
 static void do_answer_put_off(void)
@@ -288,7 +297,8 @@ static void do_answer_put_off(void)
 
     open_server(&f, 300);
     handback_post(f.pmix, on_put_off, on_given, &f);
-    run(&f);
+    EXPECT(sem_wait(&f.reached) == 0);
+    clock_run_for(f.loop, 300);
     EXPECT(f.told == 1);
     EXPECT(strstr(f.why, ", 1 requests wait"));
     close_server(&f);
@@ -308,7 +318,7 @@ static void do_answer_not_taken(void)
     open_server(&f, 300);
     stand_still(&f, 0);
     handback_post(f.pmix, on_given, on_given, NULL);
-    run(&f);
+    clock_run_for(f.loop, 300);
     EXPECT(f.told == 1);
     EXPECT(strstr(f.why, ", 1 requests wait"));
     close_server(&f);
@@ -325,7 +335,7 @@ static void do_end(void)
 {
     struct fix f;
 
-    open_server(&f, 300);
+    open_server(&f, 10); /* of real time: the end is no timer of the loop */
     stand_still(&f, 0);
     alarm(10);
     close_server(&f);

@@ -7,6 +7,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,17 +24,19 @@
 
 static char base[64];
 
+/* Not by fork(), which copies the sanitizer's memory map. */
 static int run(const char *script)
 {
-    pid_t pid = fork();
+    const char *const argv[] = {"sh", "-c", script, NULL};
+    posix_spawn_file_actions_t actions;
     int status = -1;
+    pid_t pid;
 
-    if (pid == 0) {
-        if (chdir(base) == 0)
-            execl("/bin/sh", "sh", "-c", script, NULL);
-        _exit(127);
-    }
-    waitpid(pid, &status, 0);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addchdir_np(&actions, base);
+    if (posix_spawn(&pid, "/bin/sh", &actions, NULL, (char *const *)argv, environ) == 0)
+        waitpid(pid, &status, 0);
+    posix_spawn_file_actions_destroy(&actions);
     return status;
 }
 
