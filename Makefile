@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
+.PHONY: FORCE
 
 BUILD ?= build
 # A folder of this tree has one name, however it is given: link maps and dependency files hold that name.
@@ -115,7 +116,12 @@ WITH_PMIX_HEADERS := $(shell find dvm/bin dvm/host dvm/tools dvm/test bench -nam
 
 define variant
 $$(WITH_PMIX_HEADERS:%.c=$$(BUILD)/$(1)/%.o): | $$(PMIX_HEADERS)
-$$(BUILD)/$(1)/%.o: %.c Makefile
+# Objects are compiled again when their options change, not with each change of this file.
+$$(BUILD)/$(1)/options: FORCE
+	@mkdir -p $$(@D)
+	@echo '$$(subst ',,$$(CPPFLAGS) $$(CFLAGS_ALL) $$(CFLAGS_$(1)))' > $$@.new
+	@if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+$$(BUILD)/$(1)/%.o: %.c $$(BUILD)/$(1)/options
 	@mkdir -p $$(@D)
 	@echo "  CC $(1) $$<"
 	@$$(CC) $$(CPPFLAGS) $$(CFLAGS_ALL) $$(CFLAGS_$(1)) -c -o $$@ $$<
