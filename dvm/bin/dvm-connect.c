@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 static const char help[] =
-    "Usage: dvm-connect HOST PORT DIR [ADDRESS]\n"
+    "Usage: dvm-connect HOST PORT DIR [ADDRESS [AWAY]]\n"
     "\n"
     "Connects its standard input, which has to be a socket, to the daemon that listens at PORT of "
     "HOST, by\n"
     "mutual TLS with tls.crt, tls.key and ca.crt of DIR. ADDRESS is used in place of the host's\n"
-    "name. prun, pstat and pterm start it when --dvm names a host; nobody else needs to.\n"
+    "name, unless it is empty. AWAY lists addresses of the host that are not tried, with a comma "
+    "after\n"
+    "each. prun, pstat and pterm start it when --dvm names a host; nobody else needs to.\n"
     "\n"
     "  -h, --help     this text\n"
     "      --version  the version\n"
@@ -42,7 +44,7 @@ int main(int argc, char **argv)
         puts("dvm-connect " DVM_VERSION);
         return 0;
     }
-    if (argc < 4 || argc > 5)
+    if (argc < 4 || argc > 6)
         return cli_usage("dvm-connect", "host, port and directory are needed");
     if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &len) < 0)
         return cli_usage("dvm-connect", "standard input is no socket");
@@ -52,5 +54,6 @@ int main(int argc, char **argv)
     o.port = argv[2];
     o.tls_dir = argv[3];
     o.address = argv[4]; /* NULL: not given */
+    o.away = argc > 5 ? argv[5] : NULL;
     return relay_run(&o, STDIN_FILENO);
 }

@@ -2,6 +2,8 @@
 /* prun: runs a parallel job in a DVM and waits for its end. */
 #include "dvm/host/jobspec/files.h"
 #include "dvm/tools/cli/usage.h"
+#include "dvm/tools/submit/elsewhere.h"
+#include "dvm/tools/submit/now.h"
 #include "dvm/tools/submit/options.h"
 #include "dvm/tools/submit/run.h"
 
@@ -52,6 +54,51 @@ static struct cli_conn *begin_connection(struct cli_where *where, int *signals, 
     return c ? c : cli_connect(where, err);
 }
 
+/* The signal by which the user ends prun; 0: there is none. */
+static int end_signal(int signals)
+{
+    struct signalfd_siginfo info;
+
+    while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+        if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
+            return (int)info.ssi_signo;
+    }
+    return 0;
+}
+
+/* A connection to another daemon. NULL: there is none, or *signum is the user's signal. */
+static struct cli_conn *go_elsewhere(struct cli_where *where, int signals, int64_t until,
+                                     int *signum, struct err *err)
+{
+    struct cli_conn *c;
+
+    do {
+        c = where->host ? elsewhere_connect(where, signals, until, err) : NULL;
+        *signum = c ? 0 : end_signal(signals);
+    } while (!c && !*signum && err->code == EINTR);
+    return c;
+}
+
+/* Submits the job at one daemon after the other, until one takes it. */
+static int submit_anywhere(struct cli_conn *c, struct submit_opts *opts, const struct run_fds *fds)
+{
+    int64_t until = submit_now_ms() + opts->reconnect_ms;
+    struct err err = {0};
+
+    for (;;) {
+        int code = submit_run(c, dial_again, &opts->where, opts, fds, &err);
+        int signum;
+
+        if (code != SUBMIT_AWAY)
+            return code;
+        c = go_elsewhere(&opts->where, fds->signals, until, &signum, &err);
+        if (signum)
+            return exit_code_of_signal(signum);
+        if (!c)
+            return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
+    }
+}
+
 static int run_job(struct submit_opts *opts)
 {
     struct run_fds fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, -1};
@@ -65,7 +112,7 @@ static int run_job(struct submit_opts *opts)
     c = begin_connection(&opts->where, &fds.signals, &err);
     if (!c)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
-    return submit_run(c, dial_again, &opts->where, opts, &fds);
+    return submit_anywhere(c, opts, &fds);
 }
 
 int main(int argc, char **argv)

@@ -330,18 +330,18 @@ static void act_continue(struct sim *s, uint32_t vpid, const char *nspace, uint3
 static void act_client(struct sim *s, const struct out_client *act)
 {
     struct sim_job *j = &s->jobs[act->client];
+    const struct client_end *end;
     struct client_msg m;
 
     if (client_msg_decode(act->msg.data, act->msg.len, &m, NULL) < 0)
         return;
+    end = client_msg_end(&m);
     if (m.type == CLIENT_ACCEPTED) {
         j->accepted = true;
         snprintf(j->nspace, sizeof(j->nspace), "%s", m.accepted.nspace);
     } else if (m.type == CLIENT_STATE) {
         j->state = m.state.state;
-    } else if (m.type == CLIENT_DONE || m.type == CLIENT_ERROR) {
-        const struct client_end *end = m.type == CLIENT_DONE ? &m.done : &m.error;
-
+    } else if (end) {
         j->done = true;
         j->reads_at = UINT64_MAX;
         if (j->nfiles)

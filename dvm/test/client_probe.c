@@ -67,13 +67,15 @@ static const char *name(enum client_type type)
         [CLIENT_ACK] = "ACK",           [CLIENT_ACCEPTED] = "ACCEPTED", [CLIENT_STATE] = "STATE",
         [CLIENT_OUTPUT] = "OUTPUT",     [CLIENT_DONE] = "DONE",         [CLIENT_ERROR] = "ERROR",
         [CLIENT_REPLY] = "REPLY",       [CLIENT_NOTE] = "NOTE",         [CLIENT_MAP] = "MAP",
-        [CLIENT_STDIN_PAUSE] = "PAUSE", [CLIENT_OPENED] = "OPENED"};
+        [CLIENT_STDIN_PAUSE] = "PAUSE", [CLIENT_OPENED] = "OPENED",     [CLIENT_AWAY] = "AWAY"};
 
     return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "?";
 }
 
 static void show(const struct client_msg *m)
 {
+    const struct client_end *end = client_msg_end(m);
+
     printf("%s", name(m->type));
     if (m->type == CLIENT_OPENED)
         printf(" have=%llu next=%llu", (unsigned long long)m->opened.have,
@@ -82,10 +84,8 @@ static void show(const struct client_msg *m)
         printf(" %.*s", (int)m->output.len, (const char *)m->output.data);
     else if (m->type == CLIENT_ACCEPTED)
         printf(" 0 %s", m->accepted.nspace);
-    else if (m->type == CLIENT_DONE)
-        printf(" %u %s", m->done.code, m->done.text);
-    else if (m->type == CLIENT_ERROR)
-        printf(" %u %s", m->error.code, m->error.text);
+    else if (end)
+        printf(" %u %s", end->code, end->text);
     else if (m->type == CLIENT_REPLY)
         printf(" %u %s", m->reply.status, m->reply.body);
     else if (m->type == CLIENT_NOTE)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A TCP proxy on loopback that cuts its connections: what the tests of lost connections go through.
  *
- * cut_proxy PORT RULE...   listens on a port of its own, prints it, and connects to PORT.
+ * cut_proxy PORT RULE...   listens on a port of its own, prints it, and connects to PORT. If
+ * CUT_PROXY_PORT is set, it listens on that port of 127.0.0.2.
  * A rule for each connection, in their order; the last holds for all that follow:
  *   pass      nothing happens to it
  *   whole     the same, each side's end is passed on by itself, and a reset by PORT is told on
@@ -101,8 +102,13 @@ static int listen_any(void)
 {
     struct sockaddr_in sa = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof(sa);
+    const char *chosen = getenv("CUT_PROXY_PORT");
     int fd = socket(AF_INET, SOCK_STREAM, 0);
 
+    if (chosen) {
+        sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+        sa.sin_port = htons((uint16_t)number(chosen));
+    }
     if (fd < 0 || bind(fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 || listen(fd, 64) < 0 ||
         getsockname(fd, (struct sockaddr *)&sa, &len) < 0)
         die("listen");

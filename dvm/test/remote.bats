@@ -143,6 +143,84 @@ one_line() {
     wait "$server" || true
 }
 
+# --- a name with several addresses
+
+# at_both COMMAND...: the name "both" has the addresses 127.0.0.1 and 127.0.0.2, which are tried in this order.
+at_both() {
+    printf '127.0.0.1 both\n127.0.0.2 both\n' > "$BATS_TEST_TMPDIR/hosts"
+    timeout --kill-after=10 "$limit" unshare --mount sh -c 'mount --bind "$0" /etc/hosts && exec "$@"' "$BATS_TEST_TMPDIR/hosts" "$@"
+}
+
+can_name() {
+    at_both true 2> /dev/null || skip "no right to name hosts"
+    [ "$(at_both getent ahostsv4 both | awk '$2 == "STREAM" { print $1 }' | tr '\n' ' ')" = "127.0.0.1 127.0.0.2 " ]
+}
+
+# the_dvm_at PORT [RULE]: of 127.0.0.2.
+the_dvm_at() {
+    export CUT_PROXY_PORT=$1
+    through_proxy "${2:-pass}"
+}
+
+@test "an address of a name without a daemon is passed over" {
+    can_name
+    mkfifo "$BATS_TEST_TMPDIR/in"
+    exec {hold}<> "$BATS_TEST_TMPDIR/in" # at the end of its input it would end
+    openssl s_server -accept 127.0.0.1:0 -cert "$DVM_TLS_DIR/tls.crt" -key "$DVM_TLS_DIR/tls.key" \
+        < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/server" 2>&1 3>&- &
+    server=$!
+    eventually grep -q '^ACCEPT ' "$BATS_TEST_TMPDIR/server"
+    port=$(grep -m1 -oP '^ACCEPT .*:\K[0-9]+' "$BATS_TEST_TMPDIR/server")
+    one_line 125 "a certificate of role user, which is no daemon's" at_both "$bin/prun" --dvm "both:$port" true
+    the_dvm_at "$port"
+    at_both "$bin/prun" --dvm "both:$port" true
+    at_both "$bin/pstat" --dvm "both:$port"
+    kill "$server"
+    wait "$server" || true
+    at_both "$bin/prun" --dvm "both:$port" true
+}
+
+# A daemon of the DVM that does not reach the head, so that it takes no jobs; $port is its port.
+start_homeless() {
+    mkdir -m 700 "$BATS_TEST_TMPDIR/9"
+    "$bin/prted" --role member --vpid 9 --cluster local/d --head 127.0.0.1:1 --tls-dir "$DVM_DIR/tls/member" \
+        --session-dir "$BATS_TEST_TMPDIR/9" --address 127.0.0.1 --bind 127.0.0.1 --join-port 0 --plain-port 0 \
+        > "$BATS_TEST_TMPDIR/prted.log" 2>&1 3>&- &
+    homeless=$!
+    eventually grep -q 'listens on ports' "$BATS_TEST_TMPDIR/prted.log"
+    port=$(jq .join "$BATS_TEST_TMPDIR/9/ports.json")
+}
+
+@test "a job that a daemon does not take now is submitted at the next address" {
+    can_name
+    start_homeless
+    one_line 125 "no connection to the head at 127.0.0.1:1" prun --dvm "127.0.0.1:$port" --reconnect 0 true
+    the_dvm_at "$port"
+    run --separate-stderr -0 at_both "$bin/prun" --dvm "both:$port" -n 2 sh -c 'cat; echo here' <<< text
+    [ "$(sort <<< "$output")" = "$(printf 'here\nhere\ntext')" ]
+    [ -z "$stderr" ]
+    run --separate-stderr -7 at_both "$bin/prun" --dvm "both:$port" --reconnect 0 sh -c 'exit 7'
+    end_proxy
+    kill "$homeless"
+    wait "$homeless" || true
+}
+
+@test "a prun that looks for a daemon that takes its job is ended by a signal" {
+    can_name
+    start_homeless
+    the_dvm_at "$port" hold
+    at_both "$bin/prun" --dvm "both:$port" true 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    pid=$!
+    eventually pgrep -f "^dvm-connect both $port .* 127.0.0.1,\$" # it has asked the first, and waits for the second
+    pkill -TERM -f "^$bin/prun --dvm both:$port true\$"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 143 ]
+    [ ! -s "$BATS_TEST_TMPDIR/err" ]
+    kill "$homeless"
+    wait "$homeless" || true
+}
+
 # --- the same as at the socket
 
 @test "a job from outside has its output, its streams, its exit code and its final report" {

@@ -386,7 +386,7 @@ void session_said(struct session *s, const uint8_t *data, size_t len)
         return;
     if (type == CLIENT_ACCEPTED)
         learn_name(s, data, len);
-    s->over = s->over || type == CLIENT_DONE || type == CLIENT_ERROR;
+    s->over = s->over || type == CLIENT_DONE || type == CLIENT_ERROR || type == CLIENT_AWAY;
     replay_add(s->said,
                type == CLIENT_OUTPUT  ? REPLAY_OUTPUT
                : type == CLIENT_STATE ? REPLAY_STATE

@@ -103,17 +103,17 @@ static void on_end(struct clients *c, struct client *k, const struct client_end 
 
 void spawn_answer(struct clients *c, struct client *k, const void *data, size_t len)
 {
+    const struct client_end *end;
     struct client_msg m;
 
     if (client_msg_decode(data, len, &m, NULL) < 0)
         return;
+    end = client_msg_end(&m);
     if (m.type == CLIENT_ACCEPTED && !k->spawn->nspace)
         k->spawn->nspace = xstrdup(m.accepted.nspace);
     else if (m.type == CLIENT_STATE)
         on_state(c, k, m.state.state);
-    else if (m.type == CLIENT_DONE)
-        on_end(c, k, &m.done);
-    else if (m.type == CLIENT_ERROR)
-        on_end(c, k, &m.error);
+    else if (end)
+        on_end(c, k, end);
     client_msg_free(&m);
 }

@@ -83,6 +83,14 @@ static void fail_client(struct core *c, uint32_t client, enum exit_code code, co
     send_to_client(c, client, &m, true);
 }
 
+/* The job has gone nowhere: the client may submit it at another daemon. */
+static void turn_away(struct core *c, uint32_t client, const char *text)
+{
+    struct client_msg m = {.type = CLIENT_AWAY, .away = {EXIT_CODE_NOT_LAUNCHED, (char *)text}};
+
+    send_to_client(c, client, &m, true);
+}
+
 void client_fail_all(struct core *c, const char *why)
 {
     while (c->clients) {
@@ -98,9 +106,9 @@ void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
     struct client *x;
 
     if (!members_live(&c->members, c->opts.vpid) || c->finishing) {
-        fail_client(c, client, EXIT_CODE_NOT_LAUNCHED, c->text);
+        turn_away(c, client, c->text);
     } else if (c->nclients >= CORE_CLIENTS_MAX) {
-        fail_client(c, client, EXIT_CODE_NOT_LAUNCHED, "too many clients at this daemon");
+        turn_away(c, client, "too many clients at this daemon");
     } else if (core_send(c, VPID_HEAD, CLASS_LAUNCH, &m) < 0) {
         fail_client(c, client, EXIT_CODE_NOT_LAUNCHED, "the job is too large to be sent");
     } else {

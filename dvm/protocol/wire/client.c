@@ -426,6 +426,20 @@ int client_msg_decode(const void *data, size_t len, struct client_msg *out, stru
     return err_wrap(err, "client message");
 }
 
+const struct client_end *client_msg_end(const struct client_msg *m)
+{
+    switch (m->type) {
+    case CLIENT_DONE:
+        return &m->done;
+    case CLIENT_ERROR:
+        return &m->error;
+    case CLIENT_AWAY:
+        return &m->away;
+    default:
+        return NULL;
+    }
+}
+
 bool client_msg_numbered(enum client_type type)
 {
     return type != CLIENT_OPEN && type != CLIENT_OPENED && type != CLIENT_ACK &&

@@ -66,6 +66,7 @@
     X(MAP, 73, map, bytes, nothing) /* the nodes of the ranks, as a table; before their output */  \
     X(OPENED, 74, opened, opened, nothing)                                                         \
     X(FILES_ROOM, 75, room, room, nothing)                                                         \
+    X(AWAY, 78, away, end, end) /* in place of ERROR: another daemon may take the job */           \
     /* relay -> client */                                                                          \
     X(REACHED, 76, reached, reached, reached)                                                      \
     X(UNREACHED, 77, unreached, unreached, unreached)
@@ -180,6 +181,8 @@ void client_msg_encode(struct buf *b, const struct client_msg *m);
 int client_msg_decode(const void *data, size_t len, struct client_msg *out, struct err *err)
     __attribute__((warn_unused_result));
 void client_msg_free(struct client_msg *m);
+/* The end of the job, of DONE, ERROR or AWAY; NULL: the message is none of these. */
+const struct client_end *client_msg_end(const struct client_msg *m);
 /* Whether a session numbers messages of the type. */
 bool client_msg_numbered(enum client_type type);
 

@@ -126,7 +126,8 @@ static char *relay_path(struct err *err)
 static int start_relay(const struct cli_where *w, int end, pid_t *pid, struct err *err)
 {
     FREE_AUTO char *path = relay_path(err);
-    const char *argv[] = {CLI_RELAY, w->host, w->port, w->tls_dir, w->address, NULL};
+    const char *argv[] = {CLI_RELAY, w->host, w->port, w->tls_dir, w->address ? w->address : "",
+                          w->away,   NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
     int rc;
@@ -173,32 +174,39 @@ struct cli_conn *cli_dial(const struct cli_where *w, struct err *err)
     return w->host ? dial_host(w, err) : dial_socket(w, err);
 }
 
-static int wait_reached(struct cli_conn *c, struct err *err)
+static int wait_reached(struct cli_conn *c, int other_fd, struct err *err)
 {
     struct client_msg m;
     int got = 0;
 
     while (got == 0 && !c->address && !c->closed)
-        got = cli_conn_wait(c, &m, REACH_MS, err);
+        got = cli_conn_wait_or(c, &m, other_fd, REACH_MS, err);
     if (c->address)
         return 0;
+    if (got == 2)
+        return err_code(err, EINTR, "interrupted");
     if (got > 0)
         client_msg_free(&m);
     return got < 0 ? -1 : err_set(err, "the program " CLI_RELAY " has ended without an answer");
 }
 
-struct cli_conn *cli_connect(struct cli_where *w, struct err *err)
+struct cli_conn *cli_connect_or(struct cli_where *w, int other_fd, struct err *err)
 {
     struct cli_conn *c = cli_dial(w, err);
 
     if (!c || !w->host)
         return c;
-    if (wait_reached(c, err) < 0) {
+    if (wait_reached(c, other_fd, err) < 0) {
         cli_conn_free(c);
         return NULL;
     }
     w->address = xstrdup(c->address);
     return c;
+}
+
+struct cli_conn *cli_connect(struct cli_where *w, struct err *err)
+{
+    return cli_connect_or(w, -1, err);
 }
 
 /* The relay sends its remaining bytes before it ends, for a second at most. */

@@ -16,6 +16,8 @@ struct cli_conn;
  * socket that the user did not name must belong to this user or to root: another user's daemon
  * could read the environment of a submitted job. */
 struct cli_conn *cli_connect(struct cli_where *where, struct err *err);
+/* The same; NULL and EINTR as soon as other_fd (-1: none) is readable. */
+struct cli_conn *cli_connect_or(struct cli_where *where, int other_fd, struct err *err);
 /* Starts a connection. A local one is complete on return. For a host, cli_conn_take() returns -1
  * if the connection fails: err->code is ECONNREFUSED, or EACCES if another attempt is pointless. */
 struct cli_conn *cli_dial(const struct cli_where *where, struct err *err);

@@ -124,6 +124,7 @@ void cli_where_free(struct cli_where *w)
     free(w->host);
     free(w->tls_dir);
     free(w->address);
+    free(w->away);
     *w = (struct cli_where){0};
 }
 

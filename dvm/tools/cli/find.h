@@ -24,6 +24,7 @@ struct cli_where {
     char port[8];
     char *tls_dir; /* directory of tls.crt, tls.key, ca.crt */
     char *address; /* address at which the host was reached: later connections use it */
+    char *away;    /* addresses not to be tried, with a ',' after each; NULL: none */
 };
 
 /* `tls_dir` is a --tls-dir value or NULL; then $DVM_TLS_DIR counts. -1: a host without

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Connects to a daemon by mutual TLS and copies bytes in both directions. In: a descriptor of
  * the program that started us. Out: the TLS connection. First the relay connects and checks the
- * daemon's certificate; it reports CLIENT_REACHED or CLIENT_UNREACHED. Then it copies until one
+ * daemon's certificate. It tries the addresses of the host in turn, until one has a daemon that
+ * accepts our certificate; it reports CLIENT_REACHED or CLIENT_UNREACHED. Then it copies until one
  * side closes. Both buffers are bounded: a full one stops the reading from its source. At the
  * end of one side its remaining bytes are delivered, for a second at most. */
 #include "dvm/tools/cli/relay.h"
@@ -26,7 +27,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CONNECT_MS 10000 /* for one address, and for its handshake */
+#define CONNECT_MS 20000 /* for all addresses */
+#define ADDRESS_MS 3000  /* for one that is not the last */
 #define LEAVE_MS 1000    /* for remaining bytes after the program has closed */
 #define BUFFER_MAX (512u << 10)
 #define CHUNK (64u << 10)
@@ -44,6 +46,7 @@ struct relay {
     SSL *ssl; /* owns no descriptor: the socket is ours */
     int sock; /* -1: none */
     char address[NI_MAXHOST];
+    int64_t until;       /* when to give up the address, or the last one */
     struct way up, down; /* bytes towards the daemon, bytes towards the program */
 };
 
@@ -78,12 +81,12 @@ static int give_up(struct relay *r, const struct err *err)
 
 /* --- connecting */
 
-/* Waits until the socket is ready. The program's end, or the time `until`, ends the wait. */
-static int wait_for(const struct relay *r, short events, int64_t until, struct err *err)
+/* Waits until the socket is ready. The program's end, or the time r->until, ends the wait. */
+static int wait_for(const struct relay *r, short events, struct err *err)
 {
     for (;;) {
         struct pollfd p[2] = {{.fd = r->sock, .events = events}, {.fd = r->fd}};
-        int64_t left = until - now_ms();
+        int64_t left = r->until - now_ms();
         int n = left > 0 ? poll(p, 2, (int)left) : 0;
 
         if (n == 0)
@@ -97,7 +100,7 @@ static int wait_for(const struct relay *r, short events, int64_t until, struct e
     }
 }
 
-static int try_address(struct relay *r, const struct addrinfo *ai, struct err *err)
+static int connect_tcp(struct relay *r, const struct addrinfo *ai, struct err *err)
 {
     int errnum = 0;
     socklen_t len = sizeof(errnum);
@@ -108,43 +111,13 @@ static int try_address(struct relay *r, const struct addrinfo *ai, struct err *e
     if (connect(r->sock, ai->ai_addr, ai->ai_addrlen) < 0) {
         if (errno != EINPROGRESS)
             return err_sys(err, errno, "connecting");
-        if (wait_for(r, POLLOUT, now_ms() + CONNECT_MS, err) < 0)
+        if (wait_for(r, POLLOUT, err) < 0)
             return -1;
         if (getsockopt(r->sock, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0 || errnum)
             return err_sys(err, errnum, "connecting");
     }
     net_tcp_options(r->sock);
-    if (getnameinfo(ai->ai_addr, ai->ai_addrlen, r->address, sizeof(r->address), NULL, 0,
-                    NI_NUMERICHOST) != 0)
-        r->address[0] = '\0';
     return 0;
-}
-
-static int try_all(struct relay *r, const struct addrinfo *list, struct err *err)
-{
-    for (; list; list = list->ai_next) {
-        if (try_address(r, list, err) == 0)
-            return 0;
-        if (r->sock >= 0)
-            close(r->sock);
-        r->sock = -1;
-        if (err->code == EPIPE)
-            break;
-    }
-    return -1;
-}
-
-static int connect_tcp(struct relay *r, struct err *err)
-{
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
-    struct addrinfo *list = NULL;
-    int rc = getaddrinfo(r->o->address ? r->o->address : r->o->host, r->o->port, &hints, &list);
-
-    if (rc != 0)
-        return err_set(err, "its name is not resolved: %s", gai_strerror(rc));
-    rc = try_all(r, list, err);
-    freeaddrinfo(list);
-    return rc;
 }
 
 /* --- TLS */
@@ -173,8 +146,6 @@ static int tls_reason(const struct relay *r, int ssl_error, struct err *err)
 /* Calls `step` until it returns 1. */
 static int until_done(struct relay *r, int (*call)(SSL *ssl), struct err *err)
 {
-    int64_t until = now_ms() + CONNECT_MS;
-
     for (;;) {
         int rc, what;
 
@@ -185,7 +156,7 @@ static int until_done(struct relay *r, int (*call)(SSL *ssl), struct err *err)
         what = SSL_get_error(r->ssl, rc);
         if (what != SSL_ERROR_WANT_READ && what != SSL_ERROR_WANT_WRITE)
             return tls_reason(r, what, err);
-        if (wait_for(r, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, until, err) < 0)
+        if (wait_for(r, what == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, err) < 0)
             return -1;
     }
 }
@@ -249,16 +220,74 @@ static int load_credentials(struct relay *r, struct err *err)
     return 0;
 }
 
+/* --- the addresses of the host */
+
+static bool is_away(const struct relay *r, const char *address)
+{
+    size_t n = strlen(address);
+
+    for (const char *a = r->o->away; a && *a; a += strcspn(a, ",") + 1) {
+        if (strncmp(a, address, n) == 0 && a[n] == ',')
+            return true;
+    }
+    return false;
+}
+
+static int try_address(struct relay *r, const struct addrinfo *ai, struct err *err)
+{
+    if (connect_tcp(r, ai, err) == 0 && shake_hands(r, err) == 0 && check_peer(r, err) == 0 &&
+        hear_first(r, err) == 0)
+        return 0;
+    SSL_free(r->ssl);
+    r->ssl = NULL;
+    if (r->sock >= 0)
+        close(r->sock);
+    r->sock = -1;
+    return -1;
+}
+
+/* The reason of the last one is kept, unless an earlier one concerns certificates: that is not
+ * mended by waiting. */
+static int try_addresses(struct relay *r, const struct addrinfo *list, struct err *err)
+{
+    int64_t end = now_ms() + CONNECT_MS;
+
+    err_set(err, "each of its addresses takes no jobs now");
+    for (; list && err->code != EPIPE; list = list->ai_next) {
+        struct err why = {0};
+
+        if (getnameinfo(list->ai_addr, list->ai_addrlen, r->address, sizeof(r->address), NULL, 0,
+                        NI_NUMERICHOST) != 0)
+            r->address[0] = '\0';
+        if (is_away(r, r->address))
+            continue;
+        r->until = list->ai_next && now_ms() + ADDRESS_MS < end ? now_ms() + ADDRESS_MS : end;
+        if (try_address(r, list, &why) == 0)
+            return 0;
+        if (err->code != EACCES)
+            *err = why;
+    }
+    return -1;
+}
+
 static int reach_daemon(struct relay *r, struct err *err)
 {
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_ADDRCONFIG};
+    bool known = r->o->address && r->o->address[0];
+    struct addrinfo *list = NULL;
+    int rc;
+
     if (load_credentials(r, err) < 0) {
         err->code = EACCES;
         return -1;
     }
-    if (connect_tcp(r, err) == 0 && shake_hands(r, err) == 0 && check_peer(r, err) == 0 &&
-        hear_first(r, err) == 0)
-        return 0;
-    return err_wrap(err, "no DVM at %s port %s", r->o->host, r->o->port);
+    rc = getaddrinfo(known ? r->o->address : r->o->host, r->o->port, &hints, &list);
+    if (rc != 0)
+        err_set(err, "its name is not resolved: %s", gai_strerror(rc));
+    else
+        rc = try_addresses(r, list, err);
+    freeaddrinfo(list);
+    return rc ? err_wrap(err, "no DVM at %s port %s", r->o->host, r->o->port) : 0;
 }
 
 /* --- copying */

@@ -8,14 +8,15 @@
 struct relay_opts {
     const char *host, *port;
     const char *tls_dir; /* ca.crt, and tls.crt with tls.key of role user or operator */
-    const char *address; /* address of an earlier connection; NULL: look up the name */
+    const char *address; /* address of an earlier connection; "" or NULL: look up the name */
+    const char *away;    /* addresses of the name not to be tried, "A,B,"; NULL: none */
 };
 
-/* Connects and checks that the peer is a daemon of the DVM of our certificate. Authority and
- * cluster are checked, not the host name, since a forwarded port has another name. Reports to
- * `fd` CLIENT_REACHED, or CLIENT_UNREACHED with the reason. Then copies bytes until either end
- * closes. Bytes that `fd` sent before it closed are delivered within a second. Returns the
- * program's exit code. */
+/* Connects to the first address at which a daemon answers, and checks that the peer is a daemon of
+ * the DVM of our certificate. Authority and cluster are checked, not the host name, since a
+ * forwarded port has another name. Reports to `fd` CLIENT_REACHED, or CLIENT_UNREACHED with the
+ * reason. Then copies bytes until either end closes. Bytes that `fd` sent before it closed are
+ * delivered within a second. Returns the program's exit code. */
 int relay_run(const struct relay_opts *o, int fd);
 
 #endif

@@ -55,6 +55,7 @@ struct run {
     int ends;         /* how often the user has asked for the end */
     int ends_by;      /* the first signal with which the user asked */
     int64_t leave_at; /* when to stop waiting, after a request to end; -1: none yet */
+    bool away;        /* the daemon takes no jobs now; `why` is its reason */
     int code;         /* exit code; -1: the job is running */
     char *why;        /* final text, printed after the ranks' output; "" or NULL: none */
 };
@@ -214,6 +215,10 @@ static void on_message(struct run *r, struct client_msg *m)
         break;
     case CLIENT_DONE:
         finish_run(r, (int)m->done.code, m->done.text);
+        break;
+    case CLIENT_AWAY:
+        r->away = !r->nspace;
+        finish_run(r, (int)m->away.code, m->away.text);
         break;
     case CLIENT_ERROR:
         finish_run(r, (int)m->error.code, m->error.text);
@@ -447,7 +452,7 @@ static void last_words(struct run *r)
 }
 
 int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct submit_opts *opts,
-               const struct run_fds *fds)
+               const struct run_fds *fds, struct err *away)
 {
     struct run r = {.dial = dial_fn,
                     .dial_arg = arg,
@@ -476,7 +481,12 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
     while (r.code < 0 || (output_pending(r.output) && r.ends < 3))
         run_turn(&r);
     resume_destroy(r.conn);
-    last_words(&r);
+    if (r.away) {
+        err_set(away, "%s", r.why);
+        r.code = SUBMIT_AWAY;
+    } else {
+        last_words(&r);
+    }
     files_sender_destroy(r.files);
     free(r.files_why);
     output_destroy(r.output);

@@ -16,9 +16,12 @@ struct run_fds {
 /* Starts another connection to the same daemon. */
 typedef struct cli_conn *run_dial_fn(void *arg, struct err *err);
 
+#define SUBMIT_AWAY (-1)
+
 /* Takes the connection. Returns prun's exit code. Messages go to fds->err. `dial` is used if the
- * options allow reconnects. */
+ * options allow reconnects. SUBMIT_AWAY: the daemon takes no jobs now, for the reason in *away.
+ * Then nothing was submitted or printed, and the job may be submitted at another daemon. */
 int submit_run(struct cli_conn *c, run_dial_fn *dial, void *arg, const struct submit_opts *opts,
-               const struct run_fds *fds);
+               const struct run_fds *fds, struct err *away);
 
 #endif

@@ -49,6 +49,7 @@ const struct client_msg *sample_clients(size_t *n)
         {.type = CLIENT_OUTPUT, .output = {.rank = 7, .stream = 2, BYTES("out\0put")}},
         {.type = CLIENT_DONE, .done = {255, "rank 3 failed"}},
         {.type = CLIENT_ERROR, .error = {125, "no"}},
+        {.type = CLIENT_AWAY, .away = {125, "leaving"}},
         {.type = CLIENT_REPLY, .reply = {404, "{\"error\":{}}"}},
         {.type = CLIENT_LINE, .line = {"{\"number\":1}"}},
         {.type = CLIENT_STDIN_PAUSE, .pause = {true}},

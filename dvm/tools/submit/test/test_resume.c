@@ -220,11 +220,12 @@ static void *daemon_main(void *arg)
 static int run(struct world *w, run_dial_fn *again_fn)
 {
     struct run_fds fds = {w->in[0], w->out[1], w->err[1], w->signals};
+    struct err away = {0};
     pthread_t t;
     int code;
 
     assert_int_equal(pthread_create(&t, NULL, daemon_main, w), 0);
-    code = submit_run(dial(w, NULL), again_fn, w, &w->opts, &fds);
+    code = submit_run(dial(w, NULL), again_fn, w, &w->opts, &fds, &away);
     close(w->conns[1]);
     pthread_join(t, NULL);
     drain(w->out[0], w->text[0], sizeof(w->text[0]));

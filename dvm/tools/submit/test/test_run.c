@@ -35,6 +35,7 @@ struct world {
     struct run_fds fds;
     struct submit_opts opts;
     struct cli_conn *c;
+    struct err away; /* why the daemon takes no jobs, if it says so */
     void (*play)(struct world *w);
     pthread_t reader;    /* of the output; 0: none */
     size_t unread;       /* what it reads before it ends */
@@ -195,7 +196,7 @@ static int run(struct world *w, void (*play)(struct world *w))
 
     w->play = play;
     assert_int_equal(pthread_create(&t, NULL, daemon_main, w), 0);
-    code = submit_run(w->c, NULL, NULL, &w->opts, &w->fds);
+    code = submit_run(w->c, NULL, NULL, &w->opts, &w->fds, &w->away);
     w->c = NULL;
     pthread_join(t, NULL);
     if (w->reader)
@@ -217,6 +218,36 @@ static void a_refused_job_gives_the_code_and_the_reason(void **state)
 
     assert_int_equal(run(w, play_refuse), 125);
     assert_string_equal(w->text[1], "prun: needs 9 slots, 4 exist\n");
+}
+
+static void play_away(struct world *w)
+{
+    hear_type(w, CLIENT_SUBMIT, 0);
+    tell(w, (struct client_msg){.type = CLIENT_AWAY, .away = {125, "this daemon is leaving"}});
+}
+
+static void a_job_that_the_daemon_turns_away_is_for_another_daemon_and_prints_nothing(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_away), SUBMIT_AWAY);
+    assert_string_equal(w->away.msg, "this daemon is leaving");
+    assert_string_equal(w->text[0], "");
+    assert_string_equal(w->text[1], "");
+}
+
+static void play_away_late(struct world *w)
+{
+    accept_job(w);
+    tell(w, (struct client_msg){.type = CLIENT_AWAY, .away = {125, "this daemon is leaving"}});
+}
+
+static void an_accepted_job_is_never_submitted_again(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_away_late), 125);
+    assert_string_equal(w->text[1], "prun: this daemon is leaving\n");
 }
 
 static void play_close_early(struct world *w)
@@ -711,37 +742,6 @@ static void tagged_lines_are_whole_and_carry_their_rank(void **state)
                                     "[0]<stdout>: two\n[0]<stdout>: end\n");
 }
 
-static void unread_output_stops_at_the_limit_and_loses_nothing(void **state)
-{
-    struct world *w = *state;
-    struct output *o = output_create((int[2]){w->out[1], w->err[1]}, &w->opts.output);
-    static char data[OUTPUT_FULL];
-    static char back[OUTPUT_FULL];
-    struct pollfd p[2];
-    struct err err = {0};
-    size_t got = 0;
-
-    for (size_t i = 0; i < sizeof(data); i++)
-        data[i] = (char)(i * 7 >> 3);
-    output_add(o, 0, 1, data, sizeof(data));
-    fcntl(w->out[0], F_SETFL, O_NONBLOCK);
-    while (output_pending(o)) {
-        ssize_t n;
-
-        output_want(o, p);
-        assert_true(poll(p, 2, 0) >= 0);
-        assert_int_equal(output_pump(o, p, &err), 0);
-        /* Reads only when the pipe is full. So a write that blocks would hang the test. */
-        if (!(p[0].revents & POLLOUT) && (n = read(w->out[0], back + got, 5000)) > 0)
-            got += (size_t)n;
-    }
-    for (ssize_t n; got < sizeof(back) && (n = read(w->out[0], back + got, 65536)) > 0;)
-        got += (size_t)n;
-    assert_int_equal(got, sizeof(data));
-    assert_memory_equal(back, data, sizeof(data));
-    output_destroy(o);
-}
-
 static void a_full_disk_is_reported_once_and_changes_the_exit_code(void **state)
 {
     struct world *w = *state;
@@ -758,6 +758,8 @@ static void a_full_disk_is_reported_once_and_changes_the_exit_code(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        T(a_job_that_the_daemon_turns_away_is_for_another_daemon_and_prints_nothing),
+        T(an_accepted_job_is_never_submitted_again),
         T(a_refused_job_gives_the_code_and_the_reason),
         T(a_daemon_that_closes_before_taking_the_job_means_not_launched),
         T(a_connection_lost_in_mid_job_has_its_own_code),
@@ -779,7 +781,6 @@ int main(int argc, char **argv)
         T(each_line_of_its_own_is_one_write),
         T(without_verbose_prun_prints_nothing_of_its_own_for_a_good_job),
         T(tagged_lines_are_whole_and_carry_their_rank),
-        T(unread_output_stops_at_the_limit_and_loses_nothing),
         T(a_full_disk_is_reported_once_and_changes_the_exit_code),
     };
 
