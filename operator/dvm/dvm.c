@@ -273,6 +273,7 @@ static int send_request(struct dvm_client *c, const char *method, const char *pa
                                .body = text,
                                .body_len = text ? strlen(text) : 0,
                                .peer = &peer,
+                               .gate = strcmp(method, "GET") == 0 ? NULL : c->opts.gate,
                                .max_body = BODY_MAX,
                                .timeout_ms = TIMEOUT_MS,
                                .on_end = on_answer,

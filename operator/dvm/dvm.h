@@ -16,6 +16,7 @@ struct dvm_client_opts {
     uint16_t port;
     struct http *http; /* NULL: the client creates its own; otherwise shared and borrowed for the
                           client's life */
+    const struct http_gate *gate; /* every request but GET passes it; borrowed, NULL: none */
     const char *ca_pem;
     const char *cert_pem;
     const char *key_pem;

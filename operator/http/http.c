@@ -28,6 +28,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#define GATE_CLOSED "not sent, since this operator does not lead (any more)"
 #define CONNECT_TIMEOUT_MS 10000
 #define CONNECTIONS_KEPT 64
 /* The buffer of a stream holds a part of a line and what libcurl reads at once (at most 100 times
@@ -299,6 +300,22 @@ static size_t on_data(char *data, size_t size, size_t n, void *arg)
     return len;
 }
 
+static bool gate_open(const struct http_gate *gate)
+{
+    return !gate || gate->is_open(gate->arg);
+}
+
+/* The connection is ready, and the request is sent next. */
+static int on_connected(void *arg, char *to, char *from, int to_port, int from_port)
+{
+    struct http_call *c = arg;
+
+    if (gate_open(c->opts.gate))
+        return CURL_PREREQFUNC_OK;
+    snprintf(c->why, sizeof(c->why), "%s", GATE_CLOSED);
+    return CURL_PREREQFUNC_ABORT;
+}
+
 static void on_ready(int fd, int events, void *arg)
 {
     struct http *h = arg;
@@ -486,6 +503,10 @@ static CURLcode set_manners(struct http_call *c)
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_USERAGENT, "dvm-operator/" DVM_VERSION);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->curl_why);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PRIVATE, c);
+    if (c->opts.gate) {
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PREREQFUNCTION, on_connected);
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PREREQDATA, c);
+    }
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_HEADERFUNCTION, on_header);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_HEADERDATA, c);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_data);
@@ -494,8 +515,13 @@ static CURLcode set_manners(struct http_call *c)
 
 struct http_call *http_start(struct http *h, const struct http_call_opts *opts, struct err *err)
 {
-    struct http_call *c = xcalloc(1, sizeof(*c));
     CURLcode rc;
+
+    if (!gate_open(opts->gate)) {
+        err_set(err, GATE_CLOSED);
+        return NULL;
+    }
+    struct http_call *c = xcalloc(1, sizeof(*c));
 
     c->http = h;
     c->opts = *opts;

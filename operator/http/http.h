@@ -30,6 +30,14 @@ struct http_peer {
     bool tls13_only;
 };
 
+/* Stands before requests that only a leader may send. It is asked when a call is started and again
+ * when its connection is ready, right before the request is sent. If it is closed the call ends
+ * with status 0, and nothing has been sent. */
+struct http_gate {
+    bool (*is_open)(void *arg);
+    void *arg;
+};
+
 struct http_answer {
     int status; /* 0: no answer, or not a whole one */
     const char *body;
@@ -44,6 +52,7 @@ struct http_call_opts {
     const void *body;           /* copied; NULL: none */
     size_t body_len;
     const struct http_peer *peer;
+    const struct http_gate *gate; /* borrowed for the life of the call; NULL: always open */
     size_t max_body;     /* bytes of the answer, or of one line of a stream; more ends the call with
                             status 0 */
     uint64_t timeout_ms; /* until the whole answer is there; for a stream until its headers are */

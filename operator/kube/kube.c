@@ -36,6 +36,7 @@ struct request {
     char *path; /* within `name` */
     char *content_type;
     char *body; /* NULL: none */
+    bool gated;
     uint64_t timeout_ms;
     uint64_t silence_ms;    /* watches only; 0: none */
     struct http_call *call; /* NULL: the request waits */
@@ -50,8 +51,9 @@ struct kube {
     struct loop *loop;
     struct http *http;
     struct kube_config *config;
-    bool stale_logged;        /* the log has a line that a file of the config is unreadable */
-    struct request *requests; /* all, by id */
+    const struct http_gate *gate; /* NULL: none */
+    bool stale_logged;            /* the log has a line that a file of the config is unreadable */
+    struct request *requests;     /* all, by id */
     struct request *waiting;
     struct loop_timer *pump; /* starts waiting requests */
     unsigned long next_id;
@@ -294,6 +296,7 @@ static int request_send(struct request *r, struct err *err)
                                .body = r->body,
                                .body_len = r->body ? strlen(r->body) : 0,
                                .peer = &peer,
+                               .gate = r->gated ? k->gate : NULL,
                                .max_body = r->on_event ? LINE_MAX_BYTES : BODY_MAX,
                                .timeout_ms = r->timeout_ms,
                                .silence_ms = r->silence_ms,
@@ -375,11 +378,17 @@ unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_
     struct request *r = request_create(k, (enum kube_method)method, v->path);
     r->content_type = xstrdup(v->content_type ? v->content_type : "application/json");
     r->body = body;
+    r->gated = method != KUBE_GET && !v->ungated;
     r->timeout_ms = v->timeout_ms > 0 ? (uint64_t)v->timeout_ms : TIMEOUT_MS;
     r->on_done = on_done;
     r->arg = arg;
     loop_timer_arm(k->pump, 0);
     return r->id;
+}
+
+void kube_set_gate(struct kube *k, const struct http_gate *gate)
+{
+    k->gate = gate;
 }
 
 void kube_cancel(struct kube *k, unsigned long id)

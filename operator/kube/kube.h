@@ -5,6 +5,7 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
+#include "operator/http/http.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -41,10 +42,14 @@ struct kube_verb {
     const char *content_type; /* NULL: application/json */
     const json_t *body;       /* encoded during the call; NULL: none */
     long timeout_ms;          /* 0: 30 s */
+    bool ungated;             /* is sent even if the gate is closed */
 };
 /* The id of the request (> 0), for kube_cancel(); 0 and err: the queue is full. */
 unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_fn *on_done,
                            void *arg, struct err *err) __attribute__((warn_unused_result));
+/* From now on every request but GET, and but those that are `ungated`, passes this gate. Borrowed.
+ */
+void kube_set_gate(struct kube *k, const struct http_gate *gate);
 void kube_cancel(struct kube *k,
                  unsigned long id); /* its on_done is not called; an unknown id is ignored */
 

@@ -613,6 +613,39 @@ static void reserved_characters_are_escaped(void **state)
     assert_string_equal(text, "a%3Db%2Cc%20in%20%28d%26e%29%2F%C3%BC-._~");
 }
 
+struct turns {
+    int asked, open; /* the gate is open for the first `open` questions */
+};
+
+static bool gate_for_turns(void *arg)
+{
+    struct turns *t = arg;
+
+    return t->asked++ < t->open;
+}
+
+/* As after a stop of the process between the start of a call and the end of its handshake. */
+static void a_gate_that_closes_while_a_call_connects_lets_no_byte_out(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    struct turns t = {.open = 1};
+    struct http_gate gate = {.is_open = gate_for_turns, .arg = &t};
+
+    setup(&w, serve_ok);
+    struct http_call_opts o = options(&w);
+    o.gate = &gate;
+    w.call = http_start(w.http, &o, &err);
+    assert_non_null(w.call);
+    run(&w);
+    assert_int_equal(t.asked, 2);
+    assert_int_equal(w.status, 0);
+    assert_non_null(strstr(w.why, "does not lead"));
+    assert_string_equal(w.method, "");
+    assert_null(http_start(w.http, &o, &err));
+    teardown(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -637,6 +670,7 @@ int main(void)
         cmocka_unit_test(a_new_call_may_be_started_in_a_callback),
         cmocka_unit_test(reserved_characters_are_escaped),
         cmocka_unit_test(a_slow_name_resolution_delays_no_other_call),
+        cmocka_unit_test(a_gate_that_closes_while_a_call_connects_lets_no_byte_out),
     };
 
     return cmocka_run_group_tests_name("http", tests, NULL, NULL);

@@ -554,6 +554,43 @@ static void open_watches_do_not_delay_requests(void **state)
     teardown(&w);
 }
 
+static bool closed_gate(void *arg)
+{
+    int *left = arg;
+
+    return (*left)-- > 0;
+}
+
+static void put_ungated(struct world *w, bool ungated)
+{
+    struct err err = {0};
+    struct kube_verb v = {.method = "PUT", .path = "/api/x", .ungated = ungated};
+
+    assert_true(kube_request(w->kube, &v, on_done, w, &err) > 0);
+    run(w);
+    w->stop_after++;
+}
+
+static void a_write_does_not_pass_a_closed_gate_and_a_read_does(void **state)
+{
+    struct world w;
+    int left = 0;
+    struct http_gate gate = {.is_open = closed_gate, .arg = &left};
+
+    setup(&w, serve_echo);
+    kube_set_gate(w.kube, &gate);
+    put_ungated(&w, false);
+    assert_int_equal(w.status, 0);
+    assert_non_null(strstr(w.message, "does not lead"));
+    assert_int_equal(w.requests, 0);
+    put_ungated(&w, true);
+    assert_int_equal(w.status, 200);
+    get(&w, "/api/x");
+    run(&w);
+    assert_int_equal(w.status, 200);
+    teardown(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -575,6 +612,7 @@ int main(void)
         cmocka_unit_test(a_huge_line_ends_the_watch),
         cmocka_unit_test(a_watch_may_be_cancelled_by_its_own_event),
         cmocka_unit_test(open_watches_do_not_delay_requests),
+        cmocka_unit_test(a_write_does_not_pass_a_closed_gate_and_a_read_does),
     };
 
     return cmocka_run_group_tests_name("kube", tests, NULL, NULL);
