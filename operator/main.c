@@ -3,6 +3,7 @@
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/kube/kube.h"
+#include "operator/lease/lease.h"
 #include "operator/metrics/metrics.h"
 #include "operator/reconcile/reconcile.h"
 
@@ -11,15 +12,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define DEFAULT_IMAGE "dvm-daemon:" DVM_VERSION
+#define NAMESPACES_MAX 64 /* each has five watches, and a program 1024 */
 
 struct flags {
     const char *kubeconfig;
     const char *context;
-    const char *ns;
+    const char *ns[NAMESPACES_MAX];
+    size_t nns;
     bool all_namespaces;
+    const char *lease; /* NULL: none */
+    const char *identity;
+    int64_t lease_duration_s;
     const char *metrics_addr;
     const char *image;
     enum log_level level;
@@ -32,30 +40,44 @@ struct program {
     struct loop *loop;
     struct kube *kube;
     struct metrics *metrics;
-    struct reconciler *reconciler;
+    const struct flags *flags;
+    struct reconciler *reconcilers[NAMESPACES_MAX];
+    size_t nreconcilers; /* 0: another operator leads */
+    struct lease *lease; /* NULL: this operator works without one */
+    struct http_gate gate;
+    bool ready;  /* "ready" was logged */
+    bool ending; /* a signal has come */
+    bool failed;
     struct loop_signal *term, *intr;
 };
 
 static void print_usage(FILE *out)
 {
-    fputs("Usage: dvm-operator [options]\n"
-          "  --kubeconfig FILE         how to reach the API server (default: the pod's service "
-          "account)\n"
-          "  --context NAME            context of that file (default: its current one)\n"
-          "  --namespace NS            work in this namespace (default: that of the kubeconfig)\n"
-          "  --all-namespaces          work in all namespaces\n"
-          "  --metrics-addr ADDR:PORT  /metrics, /healthz and /readyz (default 0.0.0.0:8080; \"\": "
-          "none)\n"
-          "  --daemon-image IMAGE      for resources without spec.image (default " DEFAULT_IMAGE
-          ")\n"
-          "  --head-connect NAME=ADDR:PORT  connect to a head there, not by its Service (tests); "
-          "NAME is\n"
-          "                            NAMESPACE/NAME or NAME; may be given several times\n"
-          "  --watch-silence SECONDS   open a watch anew after so long without a byte (default "
-          "150)\n"
-          "  --log-level LEVEL         error, warn, info (default) or debug\n"
-          "  --version, --help\n",
-          out);
+    fputs(
+        "Usage: dvm-operator [options]\n"
+        "  --kubeconfig FILE         how to reach the API server (default: the pod's service "
+        "account)\n"
+        "  --context NAME            context of that file (default: its current one)\n"
+        "  --namespace NS            work in this namespace (default: that of the kubeconfig); may "
+        "be\n"
+        "                            given several times\n"
+        "  --all-namespaces          work in all namespaces\n"
+        "  --lease [NS/]NAME         work only while holding this Lease; others with it wait\n"
+        "  --identity ID             name in the Lease (default: host, process and a random "
+        "number)\n"
+        "  --lease-duration SECONDS  after which a Lease that is not renewed may be taken "
+        "(default 15)\n"
+        "  --metrics-addr ADDR:PORT  /metrics, /healthz and /readyz (default 0.0.0.0:8080; \"\": "
+        "none)\n"
+        "  --daemon-image IMAGE      for resources without spec.image (default " DEFAULT_IMAGE ")\n"
+        "  --head-connect NAME=ADDR:PORT  connect to a head there, not by its Service (tests); "
+        "NAME is\n"
+        "                            NAMESPACE/NAME or NAME; may be given several times\n"
+        "  --watch-silence SECONDS   open a watch anew after so long without a byte (default "
+        "150)\n"
+        "  --log-level LEVEL         error, warn, info (default) or debug\n"
+        "  --version, --help\n",
+        out);
 }
 
 static int add_override(struct flags *f, char *text, struct err *err)
@@ -83,6 +105,30 @@ static int take_silence(struct flags *f, const char *text, struct err *err)
     return 0;
 }
 
+static int add_namespace(struct flags *f, const char *ns, struct err *err)
+{
+    if (f->nns == NAMESPACES_MAX)
+        return err_set(err, "--namespace may be given at most %d times", NAMESPACES_MAX);
+    for (size_t i = 0; i < f->nns; i++) {
+        if (strcmp(f->ns[i], ns) == 0)
+            return err_set(err, "--namespace %s is given twice", ns);
+    }
+    f->ns[f->nns++] = ns;
+    return 0;
+}
+
+static int take_duration(struct flags *f, const char *text, struct err *err)
+{
+    char *end;
+    long s = strtol(text, &end, 10);
+
+    if (!*text || *end || s < LEASE_DURATION_MIN_S || s > LEASE_DURATION_MAX_S)
+        return err_set(err, "--lease-duration must be %d to %d, not \"%s\"", LEASE_DURATION_MIN_S,
+                       LEASE_DURATION_MAX_S, text);
+    f->lease_duration_s = s;
+    return 0;
+}
+
 static int take_flag(struct flags *f, int opt, struct err *err)
 {
     switch (opt) {
@@ -93,11 +139,18 @@ static int take_flag(struct flags *f, int opt, struct err *err)
         f->context = optarg;
         return 0;
     case 'n':
-        f->ns = optarg;
-        return 0;
+        return add_namespace(f, optarg, err);
     case 'A':
         f->all_namespaces = true;
         return 0;
+    case 'L':
+        f->lease = optarg;
+        return 0;
+    case 'I':
+        f->identity = optarg;
+        return 0;
+    case 'D':
+        return take_duration(f, optarg, err);
     case 'm':
         f->metrics_addr = optarg;
         return 0;
@@ -130,6 +183,9 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
                                             {"context", required_argument, NULL, 'c'},
                                             {"namespace", required_argument, NULL, 'n'},
                                             {"all-namespaces", no_argument, NULL, 'A'},
+                                            {"lease", required_argument, NULL, 'L'},
+                                            {"identity", required_argument, NULL, 'I'},
+                                            {"lease-duration", required_argument, NULL, 'D'},
                                             {"metrics-addr", required_argument, NULL, 'm'},
                                             {"daemon-image", required_argument, NULL, 'i'},
                                             {"head-connect", required_argument, NULL, 'H'},
@@ -146,22 +202,160 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
     }
     if (optind < argc)
         return err_set(err, "unexpected argument \"%s\"", argv[optind]);
-    if (f->ns && f->all_namespaces)
+    if (f->nns && f->all_namespaces)
         return err_set(err, "--namespace and --all-namespaces exclude each other");
     return 0;
 }
 
+/* --- work: the reconcilers exist while this operator leads */
+
+static void stop_work(struct program *p)
+{
+    for (size_t i = 0; i < p->nreconcilers; i++)
+        reconciler_destroy(p->reconcilers[i]);
+    p->nreconcilers = 0;
+    p->ready = false;
+    if (p->metrics)
+        metrics_clusters_clear(p->metrics);
+}
+
+static bool work_synced(const struct program *p)
+{
+    for (size_t i = 0; i < p->nreconcilers; i++) {
+        if (!reconciler_synced(p->reconcilers[i]))
+            return false;
+    }
+    return true;
+}
+
+static void on_synced(void *arg)
+{
+    struct program *p = arg;
+
+    if (p->ready || !work_synced(p))
+        return;
+    p->ready = true;
+    log_info("ready");
+}
+
+static int start_reconciler(struct program *p, const char *ns, struct err *err)
+{
+    const struct flags *f = p->flags;
+    struct reconciler_opts o = {.loop = p->loop,
+                                .kube = p->kube,
+                                .ns = ns,
+                                .default_image = f->image,
+                                .overrides = f->overrides,
+                                .noverrides = f->noverrides,
+                                .watch_silence_ms = f->watch_silence_ms,
+                                .gate = p->lease ? &p->gate : NULL,
+                                .on_synced = on_synced,
+                                .arg = p};
+    struct reconciler *r = reconciler_create(&o, err);
+
+    if (!r)
+        return -1;
+    log_info("working in %s%s", ns ? "namespace " : "all namespaces", ns ? ns : "");
+    reconciler_measure(r, p->metrics);
+    p->reconcilers[p->nreconcilers++] = r;
+    return 0;
+}
+
+static int start_work(struct program *p, struct err *err)
+{
+    const struct flags *f = p->flags;
+
+    if (!f->nns)
+        return start_reconciler(p, f->all_namespaces ? NULL : kube_namespace(p->kube), err);
+    for (size_t i = 0; i < f->nns; i++) {
+        if (start_reconciler(p, f->ns[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- the Lease */
+
+static bool gate_is_open(void *arg)
+{
+    const struct program *p = arg;
+
+    return lease_held(p->lease);
+}
+
+static void on_acquired(void *arg)
+{
+    struct program *p = arg;
+    struct err err = {0};
+
+    if (!start_work(p, &err))
+        return;
+    log_error("%s", err.msg);
+    p->failed = true;
+    loop_stop(p->loop);
+}
+
+static void on_lost(const char *why, void *arg)
+{
+    stop_work(arg);
+}
+
+static void on_released(void *arg)
+{
+    struct program *p = arg;
+
+    loop_stop(p->loop);
+}
+
+static char *make_identity(void)
+{
+    char host[256] = "";
+    uint32_t dice = 0;
+
+    gethostname(host, sizeof(host) - 1);
+    if (getrandom(&dice, sizeof(dice), 0) < 0)
+        dice = 0;
+    return xasprintf("%s_%ld_%08x", host, (long)getpid(), dice);
+}
+
+static void open_lease(struct program *p)
+{
+    const struct flags *f = p->flags;
+    const char *slash = strchr(f->lease, '/');
+    FREE_AUTO char *ns = slash ? xasprintf("%.*s", (int)(slash - f->lease), f->lease)
+                               : xstrdup(kube_namespace(p->kube));
+    FREE_AUTO char *made = f->identity ? NULL : make_identity();
+    struct lease_opts o = {.loop = p->loop,
+                           .kube = p->kube,
+                           .ns = ns,
+                           .name = slash ? slash + 1 : f->lease,
+                           .identity = f->identity ? f->identity : made,
+                           .duration_s = f->lease_duration_s,
+                           .on_acquired = on_acquired,
+                           .on_lost = on_lost,
+                           .arg = p};
+
+    p->lease = lease_create(&o);
+    p->gate = (struct http_gate){.is_open = gate_is_open, .arg = p};
+    kube_set_gate(p->kube, &p->gate);
+    log_info("waiting for the Lease %s/%s as %s", ns, o.name, o.identity);
+}
+
+/* --- the program */
+
+/* The first signal ends the work and releases the Lease, a second one ends the program at once. */
 static void on_signal(int signum, void *arg)
 {
     struct program *p = arg;
 
     log_info("received signal %d, the program ends", signum);
-    loop_stop(p->loop);
-}
-
-static void on_synced(void *arg)
-{
-    log_info("ready");
+    if (!p->lease || p->ending) {
+        loop_stop(p->loop);
+        return;
+    }
+    p->ending = true;
+    stop_work(p);
+    lease_release(p->lease, on_released, p);
 }
 
 static void on_scrape(struct metrics_sample *out, void *arg)
@@ -169,17 +363,29 @@ static void on_scrape(struct metrics_sample *out, void *arg)
     struct program *p = arg;
 
     out->kube = kube_stats(p->kube);
-    out->queue_depth = reconciler_queue_depth(p->reconciler);
-    reconciler_watches(p->reconciler, out);
+    out->leads = p->nreconcilers > 0;
+    for (size_t i = 0; i < p->nreconcilers; i++)
+        out->queue_depth += reconciler_queue_depth(p->reconcilers[i]);
+    for (size_t i = 0; i < p->nreconcilers; i++)
+        reconciler_watches(p->reconcilers[i], out);
 }
 
+/* An operator that waits for the Lease is ready: a Deployment with two of them is complete. */
 static const char *not_ready(void *arg)
 {
     struct program *p = arg;
 
-    if (!p->reconciler || !reconciler_synced(p->reconciler))
+    if (p->lease && lease_trouble(p->lease))
+        return lease_trouble(p->lease);
+    if (!p->nreconcilers)
+        return p->lease ? NULL : "the start is not complete";
+    if (!work_synced(p))
         return "the caches are not filled";
-    return reconciler_deaf(p->reconciler) ? "the API server has been silent for too long" : NULL;
+    for (size_t i = 0; i < p->nreconcilers; i++) {
+        if (reconciler_deaf(p->reconcilers[i]))
+            return "the API server has been silent for too long";
+    }
+    return NULL;
 }
 
 static int open_kube(struct program *p, const struct flags *f, struct err *err)
@@ -235,28 +441,18 @@ static int open_all(struct program *p, const struct flags *f, struct err *err)
         return -1;
     p->term = loop_signal_create(p->loop, SIGTERM, on_signal, p);
     p->intr = loop_signal_create(p->loop, SIGINT, on_signal, p);
-    struct reconciler_opts o = {.loop = p->loop,
-                                .kube = p->kube,
-                                .ns = f->all_namespaces ? NULL
-                                      : f->ns           ? f->ns
-                                                        : kube_namespace(p->kube),
-                                .default_image = f->image,
-                                .overrides = f->overrides,
-                                .noverrides = f->noverrides,
-                                .watch_silence_ms = f->watch_silence_ms,
-                                .on_synced = on_synced,
-                                .arg = p};
-    log_info("working in %s%s", o.ns ? "namespace " : "all namespaces", o.ns ? o.ns : "");
-    p->reconciler = reconciler_create(&o, err);
-    if (!p->reconciler || open_metrics(p, f->metrics_addr, err))
+    if (open_metrics(p, f->metrics_addr, err))
         return -1;
-    reconciler_measure(p->reconciler, p->metrics);
+    if (!f->lease)
+        return start_work(p, err);
+    open_lease(p);
     return 0;
 }
 
 static void close_all(struct program *p)
 {
-    reconciler_destroy(p->reconciler);
+    stop_work(p);
+    lease_destroy(p->lease);
     metrics_destroy(p->metrics);
     kube_destroy(p->kube);
     if (p->term)
@@ -269,9 +465,11 @@ static void close_all(struct program *p)
 
 int main(int argc, char **argv)
 {
-    struct flags f = {
-        .metrics_addr = "0.0.0.0:8080", .image = DEFAULT_IMAGE, .level = LOG_LEVEL_INFO};
-    struct program p = {0};
+    struct flags f = {.metrics_addr = "0.0.0.0:8080",
+                      .image = DEFAULT_IMAGE,
+                      .level = LOG_LEVEL_INFO,
+                      .lease_duration_s = LEASE_DURATION_S};
+    struct program p = {.flags = &f};
     struct err err = {0};
 
     if (parse_flags(argc, argv, &f, &err)) {
@@ -284,5 +482,5 @@ int main(int argc, char **argv)
     if (rc)
         log_error("%s", err.msg);
     close_all(&p);
-    return rc ? 1 : 0;
+    return rc || p.failed ? 1 : 0;
 }

@@ -104,6 +104,8 @@ static void put_kube(struct buf *b, const struct metrics_sample *s)
                s->kube.waiting);
     put_single(b, "dvm_operator_queue_depth", "gauge", "Clusters that wait for a pass.",
                s->queue_depth);
+    put_single(b, "dvm_operator_leader", "gauge", "Whether this operator works or waits.",
+               s->leads);
 }
 
 static void put_watches(struct buf *b, const struct metrics_sample *s)
@@ -244,16 +246,21 @@ static void cluster_free(struct metrics *m, struct cluster *c)
     free(c);
 }
 
-void metrics_destroy(struct metrics *m)
+void metrics_clusters_clear(struct metrics *m)
 {
     struct cluster *c, *tmp;
 
-    if (!m)
-        return;
     HASH_ITER(hh, m->clusters, c, tmp)
     {
         cluster_free(m, c);
     }
+}
+
+void metrics_destroy(struct metrics *m)
+{
+    if (!m)
+        return;
+    metrics_clusters_clear(m);
     httpd_destroy(m->httpd);
     free(m);
 }

@@ -6,6 +6,7 @@
 #include "base/loop/loop.h"
 #include "operator/kube/kube.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@ struct metrics_sample {
     size_t queue_depth;
     struct metrics_watch watches[METRICS_WATCHES_MAX];
     size_t nwatches;
+    bool leads; /* this operator works; false: it waits for the Lease */
 };
 
 struct metrics;
@@ -62,6 +64,9 @@ struct metrics_cluster {
 void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
                          const struct metrics_cluster *sizes);
 void metrics_cluster_remove(struct metrics *m, const char *ns, const char *name);
+
+/* Removes the sizes of all clusters: another operator reports them from now on. */
+void metrics_clusters_clear(struct metrics *m);
 
 /* The text that GET /metrics answers, on the heap. */
 char *metrics_text(struct metrics *m);

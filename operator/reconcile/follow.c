@@ -65,6 +65,7 @@ void follow_head(struct run *run)
                               .ca_pem = e->creds.ca_pem,
                               .cert_pem = e->creds.cert_pem,
                               .key_pem = e->creds.key_pem,
+                              .gate = e->r->o.gate,
                               .on_change = on_head_change,
                               .arg = e};
     e->head = headlink_create(e->r->o.loop, &o, &err);

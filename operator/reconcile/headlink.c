@@ -250,6 +250,7 @@ struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *
                                 .ca_pem = o->ca_pem,
                                 .cert_pem = o->cert_pem,
                                 .key_pem = o->key_pem,
+                                .gate = o->gate,
                                 .on_event = on_event,
                                 .on_link = on_link,
                                 .arg = h};

@@ -17,6 +17,7 @@ struct headlink_opts {
     const char *host;
     const char *connect; /* NULL: by name */
     const char *ca_pem, *cert_pem, *key_pem;
+    const struct http_gate *gate; /* as in dvm_client_opts */
     void (*on_change)(
         void *arg); /* the plan may come out differently; never called inside a call */
     void *arg;

@@ -472,9 +472,14 @@ static int open_cache(struct reconciler *r, int which, struct err *err)
 
 void reconciler_watches(const struct reconciler *r, struct metrics_sample *out)
 {
-    for (int i = 0; i < CACHES; i++)
-        out->watches[out->nwatches++] = (struct metrics_watch){.collection = COLLECTIONS[i].plural,
-                                                               .age_ms = cache_age_ms(r->cache[i])};
+    out->nwatches = CACHES;
+    for (int i = 0; i < CACHES; i++) {
+        uint64_t age_ms = cache_age_ms(r->cache[i]);
+
+        out->watches[i].collection = COLLECTIONS[i].plural;
+        if (age_ms > out->watches[i].age_ms)
+            out->watches[i].age_ms = age_ms;
+    }
 }
 
 const char *reconciler_deaf(const struct reconciler *r)

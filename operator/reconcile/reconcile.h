@@ -24,6 +24,7 @@ struct reconciler_opts {
     const struct reconcile_override *overrides;
     size_t noverrides;
     uint64_t watch_silence_ms; /* a watch without a byte for so long is opened anew; 0: default */
+    const struct http_gate *gate; /* stands before requests that change a head; NULL: none */
     void (*on_synced)(void *arg); /* all caches are filled and the first passes begin */
     void *arg;
 };

@@ -14,7 +14,8 @@ usage: apiserver.sh start DIR           etcd and a server; prints KUBECONFIG=…
        apiserver.sh server-kill DIR N   ends it with SIGKILL
        apiserver.sh compact DIR         makes etcd forget all versions but the last
        apiserver.sh built               whether the programs are there
-The kubeconfig has the contexts "token" (current), "cert", "nobody" (a wrong token), "stranger" (a wrong authority).
+The kubeconfig has the contexts "token" (current), "cert", "nobody" (a wrong token), "stranger" (a wrong authority),
+"operator-a" and "operator-b", whose writes are listed in DIR/audit.log.
 END
     exit 2
 }
@@ -103,8 +104,21 @@ keys() {
             -extfile <(echo subjectAltName=IP:127.0.0.1,DNS:localhost)
         openssl req -newkey rsa:2048 -nodes -keyout client.key -out client.csr -subj /O=system:masters/CN=tester
         openssl x509 -req -in client.csr -CA ca.crt -CAkey ca.key -set_serial 3 -days 30 -out client.crt
-        echo "$TOKEN,admin,admin,system:masters" > tokens.csv
+        printf '%s,%s,%s,system:masters\n' "$TOKEN" admin admin operator-a operator-a operator-a \
+            operator-b operator-b operator-b > tokens.csv
     ) > "$dir/keys.log" 2>&1
+}
+
+# The writes of two users are recorded, each with one line when it is complete.
+audit_policy() {
+    cat > "$dir/audit.yaml" << END
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: [operator-a, operator-b], verbs: [create, update, patch, delete]}
+- {level: None}
+END
 }
 
 base64_of() { base64 < "$dir/$1" | tr -d '\n'; }
@@ -131,6 +145,10 @@ users:
   user: {token: "$TOKEN"}
 - name: nobody
   user: {token: "wrong"}
+- name: operator-a
+  user: {token: operator-a}
+- name: operator-b
+  user: {token: operator-b}
 - name: cert
   user:
     client-certificate-data: $(base64_of client.crt)
@@ -144,6 +162,10 @@ contexts:
   context: {cluster: test, user: nobody}
 - name: stranger
   context: {cluster: stranger, user: token}
+- name: operator-a
+  context: {cluster: test, user: operator-a}
+- name: operator-b
+  context: {cluster: test, user: operator-b}
 END
     echo "KUBECONFIG=$file"
 }
@@ -163,6 +185,7 @@ start_server() {
     local port
     port=$(port "apiserver-$1")
     if ! mine "apiserver-$1"; then
+        audit_policy
         # The defaults would compact etcd, and take the address from the machine's first interface.
         launch "apiserver-$1" "$BIN_DIR/kube-apiserver" --etcd-servers "http://127.0.0.1:$(port etcd)" \
             --etcd-compaction-interval 0 --bind-address 127.0.0.1 --advertise-address 127.0.0.1 \
@@ -172,6 +195,7 @@ start_server() {
             --authorization-mode RBAC --service-cluster-ip-range 10.0.0.0/24 \
             --service-account-key-file "$dir/sa.key" --service-account-signing-key-file "$dir/sa.key" \
             --service-account-issuer https://kubernetes.default.svc \
+            --audit-policy-file "$dir/audit.yaml" --audit-log-path "$dir/audit.log" \
             --disable-admission-plugins ServiceAccount
         wait_for "apiserver-$1" "https://127.0.0.1:$port/readyz"
         # The server creates this object after it has reported ready.

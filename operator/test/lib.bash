@@ -57,22 +57,22 @@ end_programs() {
     [ "${BATS_TEST_COMPLETED:-}" = 1 ] || tail -n 40 "$dir"/*.log >&2 || true
 }
 
-# start_operator [NAME]: in the background. metrics_addr: its plain port; operator_args: more options.
+# start_operator [NAME [OPTION...]]: in the background. metrics_addr: its plain port; operator_args: more options.
 start_operator() {
     "$operator" --kubeconfig "${OPERATOR_KUBECONFIG:-$KUBECONFIG}" --namespace "$ns" --log-level debug \
-        --metrics-addr "${metrics_addr:-}" --head-connect "x=127.0.0.1:$head_port" ${operator_args[@]+"${operator_args[@]}"} >> "$dir/${1:-operator}.log" 2>&1 3>&- &
+        --metrics-addr "${metrics_addr:-}" --head-connect "x=127.0.0.1:$head_port" ${operator_args[@]+"${operator_args[@]}"} "${@:2}" >> "$dir/${1:-operator}.log" 2>&1 3>&- &
     echo $! > "$dir/${1:-operator}.pid"
 }
 
-# end_operator SIGNAL: waits up to 60 s for the end of the operator; its exit status is in $ended.
+# end_operator SIGNAL [NAME]: waits up to 60 s for the end of the operator; its exit status is in $ended.
 end_operator() {
     local pid
-    pid=$(cat "$dir/operator.pid")
+    pid=$(cat "$dir/${2:-operator}.pid")
     kill "-$1" "$pid"
     ended=0
     timeout --kill-after=10 60 tail -s 0.1 --pid="$pid" -f /dev/null || kill -KILL "$pid"
     wait "$pid" || ended=$?
-    rm "$dir/operator.pid"
+    rm "$dir/${2:-operator}.pid"
 }
 
 # start_proxy: the operator's requests pass through a proxy that makes them fail on order (faultproxy.c).
@@ -170,4 +170,16 @@ a_pass_is_done() {
     local slots=$((RANDOM % 1000 + 2))
     kn patch dvm x --type merge -p "{\"spec\": {\"slotsPerDaemon\": $slots}}" >&2
     becomes '{.spec.template.spec.containers[0].args[17]}' "$slots" sts/x
+}
+
+# as_chart_says: gives the operator the rights of the chart's Role, and a kubeconfig of its service account.
+as_chart_says() {
+    [ -x "$BIN_DIR/helm" ] || skip "helm not built"
+    "$BIN_DIR/helm" template r "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" \
+        --show-only templates/rbac.yaml --show-only templates/serviceaccount.yaml 2> "$dir/helm.err" > "$dir/rights.yaml"
+    kn apply -f "$dir/rights.yaml" >&2
+    export OPERATOR_KUBECONFIG=$dir/kubeconfig
+    token=$(kn create token r-dvm-operator)
+    sed -e "s/{token: \"test-admin\"}/{token: \"$token\"}/" "$KUBECONFIG" > "$OPERATOR_KUBECONFIG"
+    [[ $(k --kubeconfig "$OPERATOR_KUBECONFIG" auth whoami) == *"system:serviceaccount:$ns:r-dvm-operator"* ]]
 }

@@ -480,18 +480,6 @@ END
 
 # --- the chart
 
-# as_chart_says: gives the operator the rights of the chart's Role, and a kubeconfig of its service account.
-as_chart_says() {
-    [ -x "$BIN_DIR/helm" ] || skip "helm not built"
-    "$BIN_DIR/helm" template r "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" \
-        --show-only templates/rbac.yaml --show-only templates/serviceaccount.yaml 2> "$dir/helm.err" > "$dir/rights.yaml"
-    kn apply -f "$dir/rights.yaml" >&2
-    export OPERATOR_KUBECONFIG=$dir/kubeconfig
-    token=$(kn create token r-dvm-operator)
-    sed -e "s/{token: \"test-admin\"}/{token: \"$token\"}/" "$KUBECONFIG" > "$OPERATOR_KUBECONFIG"
-    [[ $(k --kubeconfig "$OPERATOR_KUBECONFIG" auth whoami) == *"system:serviceaccount:$ns:r-dvm-operator"* ]]
-}
-
 @test "the rights of the chart are sufficient for all actions" {
     as_chart_says
     running 4
