@@ -35,6 +35,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- default (include "dvm-operator.fullname" .) .Values.serviceAccount.name -}}
 {{- end -}}
 
+{{/* How many operators there are. Several need the Lease. */}}
+{{- define "dvm-operator.replicas" -}}
+{{- $n := ternary 2 1 .Values.highAvailability -}}
+{{- if not (kindIs "invalid" .Values.replicas) }}{{ $n = int .Values.replicas }}{{ end -}}
+{{- if and (gt $n 1) (not .Values.leaderElection.enabled) -}}
+{{- fail (printf "replicas is %d: several operators need leaderElection.enabled" $n) -}}
+{{- end -}}
+{{- $n -}}
+{{- end -}}
+
 {{/* What the operator may do, the same in a Role and in a ClusterRole. */}}
 {{- define "dvm-operator.rules" -}}
 - apiGroups: [dvm.openpmix.io]
