@@ -35,7 +35,8 @@ void reconciler_destroy(struct reconciler *r);
 void reconciler_measure(struct reconciler *r, struct metrics *m);
 bool reconciler_synced(const struct reconciler *r);
 size_t reconciler_queue_depth(const struct reconciler *r);
-/* The ages of the watches, for /metrics and /readyz; the names are constant. */
+/* The ages of the watches, for /metrics and /readyz; the names are constant. Of several reconcilers
+ * the oldest counts. */
 void reconciler_watches(const struct reconciler *r, struct metrics_sample *out);
 /* The collection of which the API server has given no sign for too long, so that what the operator
  * knows of it may be old; NULL: there is none. */
