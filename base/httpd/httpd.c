@@ -4,18 +4,23 @@
  * Input: connections on one port, by TLS or plain; requests that libevent has parsed. Output: calls
  * of the handlers that the owner has registered by httpd_route().
  *
- * A connection is in one of three states. It waits for a request (deadline_ms is set), a handler
- * has its request (req is set), or libevent has closed it (is_released()).
+ * A connection is new (no place yet), it is idle, a handler has its request (req is set), or
+ * libevent has closed it (is_released()). Idle is a connection in its TLS handshake, before its
+ * request is complete, or while it reads an answer. base/door decides which idle connections are
+ * closed when time has passed or room is needed.
  *
  * Invariants: each open connection has one struct httpd_conn in h->conns; at most one request of a
- * connection is handled at a time; the sweep timer is armed while any connection has a deadline.
+ * connection is handled at a time; the sweep timer is armed while any connection is idle. A turn of
+ * the loop accepts ACCEPTS_MAX connections at most, so that those that came before are read in
+ * between.
  *
- * Failures: a connection above max_conns, or with a passed deadline, is closed by the sweep. A
- * failed accept() disables the listener until the next sweep. A failed allocation of a connection
- * ends the program. */
+ * Failures: a connection for which there is no place is closed by the sweep. A failed accept()
+ * disables the listener until the next sweep. A failed allocation of a connection ends the
+ * program. */
 #include "base/httpd/httpd_private.h"
 
 #include "base/buf/buf.h"
+#include "base/door/door.h"
 #include "base/log/log.h"
 
 #include <arpa/inet.h>
@@ -36,8 +41,10 @@
 #include <utlist.h>
 
 #define HEADERS_MAX (16 * 1024)
-#define BACKLOG 128
-#define SWEEP_S 1
+#define ACCEPTS_MAX 32 /* accepted in one turn */
+#define SWEEP_MS 1000
+#define LOG_MS 10000
+#define HURRY 5 /* a full port waits for a fifth of the time */
 #define METHODS                                                                                    \
     (EVHTTP_REQ_GET | EVHTTP_REQ_POST | EVHTTP_REQ_HEAD | EVHTTP_REQ_PUT | EVHTTP_REQ_DELETE |     \
      EVHTTP_REQ_OPTIONS | EVHTTP_REQ_PATCH)
@@ -50,10 +57,9 @@ struct httpd_conn {
     struct httpd_conn *next;
     struct httpd *h;
     struct bufferevent *bev;
-    struct httpd_req *req; /* the request that a handler has; NULL: none */
-    uint64_t
-        deadline_ms; /* by which the next request must be complete; 0: a request is being handled */
-    bool refused;    /* above max_conns: the next sweep closes it */
+    struct httpd_req *req;    /* the request that a handler has; NULL: none */
+    struct door_place *place; /* NULL: the next sweep decides, or closes it */
+    bool refused;             /* there is no place: the next sweep closes it */
 };
 
 struct httpd {
@@ -65,8 +71,10 @@ struct httpd {
     struct tls_ctx *tls;
     struct event *sweep;
     struct httpd_conn *conns;
-    int nconns;
-    int max_conns;
+    struct door *door;
+    int accepted;         /* since the last sweep */
+    unsigned closed;      /* to make room, or refused, and not logged yet */
+    uint64_t next_log_ms; /* not before */
     size_t max_body;
     int idle_timeout_s;
     uint16_t port;
@@ -75,11 +83,6 @@ struct httpd {
 /* All servers of the process: libevent calls a listener's error callback with an argument of its
  * own. */
 static struct httpd *servers;
-
-static uint64_t next_deadline(const struct httpd *h)
-{
-    return loop_now_ms(h->loop) + (uint64_t)h->idle_timeout_s * 1000;
-}
 
 static bool is_released(struct bufferevent *bev)
 {
@@ -95,42 +98,101 @@ static void hang_up(struct httpd_conn *conn)
     bufferevent_trigger_event(conn->bev, BEV_EVENT_TIMEOUT | BEV_EVENT_READING, 0);
 }
 
-static void sweep_later(struct httpd *h)
+static void sweep_later(struct httpd *h, uint64_t delay_ms)
 {
-    const struct timeval after = {.tv_sec = SWEEP_S};
+    const struct timeval after = {.tv_sec = (time_t)(delay_ms / 1000),
+                                  .tv_usec = (suseconds_t)(delay_ms % 1000 * 1000)};
 
-    if (!evtimer_pending(h->sweep, NULL) && evtimer_add(h->sweep, &after) < 0) {
+    if (evtimer_add(h->sweep, &after) < 0) {
         log_error("http: out of memory for a timer, the program ends");
         _exit(EXIT_FAILURE);
     }
 }
 
-/* The timer is armed again only while some connection has a deadline: a server without connections
- * causes no wakeups. */
-static void on_sweep(evutil_socket_t fd, short what, void *arg)
+static void sweep_in_time(struct httpd *h)
 {
-    struct httpd *h = arg;
+    if (!evtimer_pending(h->sweep, NULL))
+        sweep_later(h, SWEEP_MS);
+}
+
+/* The address is not known before libevent has given the bufferevent its descriptor. */
+static void find_place(struct httpd_conn *conn)
+{
+    struct httpd *h = conn->h;
+    struct sockaddr_storage from = {0};
+    socklen_t len = sizeof(from);
+    struct httpd_conn *out;
+
+    if (conn->place || conn->refused)
+        return;
+    if (getpeername(bufferevent_getfd(conn->bev), (struct sockaddr *)&from, &len) < 0)
+        from.ss_family = AF_UNSPEC; /* the peer has closed it already */
+    conn->place =
+        door_enter(h->door, DOOR_STRANGER, (struct sockaddr *)&from, conn, loop_now_ms(h->loop));
+    conn->refused = !conn->place;
+    h->closed += conn->refused;
+    while ((out = door_next_out(h->door, loop_now_ms(h->loop)))) {
+        h->closed++;
+        hang_up(out);
+    }
+}
+
+static void log_closed(struct httpd *h)
+{
     uint64_t now = loop_now_ms(h->loop);
+
+    if (!h->closed || now < h->next_log_ms)
+        return;
+    log_warn("http: too many connections at port %u, %u are closed to make room", h->port,
+             h->closed);
+    h->closed = 0;
+    h->next_log_ms = now + LOG_MS;
+}
+
+static void drop_released(struct httpd *h)
+{
     struct httpd_conn **link = &h->conns;
 
     while (*link) {
         struct httpd_conn *conn = *link;
 
-        if (!is_released(conn->bev) &&
-            (conn->refused || (conn->deadline_ms && conn->deadline_ms <= now)))
-            hang_up(conn);
         if (!is_released(conn->bev)) {
-            if (conn->deadline_ms)
-                sweep_later(h);
             link = &conn->next;
             continue;
         }
         *link = conn->next;
-        h->nconns--;
+        door_leave(conn->place);
         bufferevent_decref(conn->bev);
         free(conn);
     }
-    /* on_accept_error() disables it when the process runs out of descriptors. */
+}
+
+/* The timer is armed again only while some connection is idle: a server without connections causes
+ * no wakeups. */
+static void on_sweep(evutil_socket_t fd, short what, void *arg)
+{
+    struct httpd *h = arg;
+    uint64_t now = loop_now_ms(h->loop);
+    struct httpd_conn *conn;
+    uint64_t due;
+
+    LL_FOREACH(h->conns, conn)
+    {
+        if (!is_released(conn->bev))
+            find_place(conn);
+        if (conn->refused && !is_released(conn->bev))
+            hang_up(conn);
+    }
+    while ((conn = door_next_out(h->door, now)))
+        hang_up(conn);
+    drop_released(h);
+    log_closed(h);
+    due = door_deadline(h->door);
+    if (due != UINT64_MAX)
+        sweep_later(h, due <= now ? 0 : due - now < SWEEP_MS ? due - now : SWEEP_MS);
+    /* It was disabled after ACCEPTS_MAX connections, or when the process ran out of
+     * descriptors. */
+    h->accepted = 0;
     if (h->listener)
         evconnlistener_enable(h->listener);
 }
@@ -152,12 +214,22 @@ static void on_conn_closed(struct evhttp_connection *evcon, void *arg)
         httpd_req_on_closed(req);
 }
 
+/* The peer has read the answer: its time for the next request begins. */
 static void on_reply_sent(struct evhttp_request *ev, void *arg)
 {
     struct httpd_conn *conn = arg;
 
-    conn->deadline_ms = next_deadline(conn->h);
-    sweep_later(conn->h);
+    door_busy(conn->place);
+    door_idle(conn->place, loop_now_ms(conn->h->loop));
+    sweep_in_time(conn->h);
+}
+
+/* Reading the answer is the peer's business: it may have to make room meanwhile. */
+void httpd_conn_answered(struct httpd_conn *conn)
+{
+    conn->req = NULL;
+    door_idle(conn->place, loop_now_ms(conn->h->loop));
+    sweep_in_time(conn->h);
 }
 
 static void on_accept_error(struct evconnlistener *listener, void *arg)
@@ -170,23 +242,40 @@ static void on_accept_error(struct evconnlistener *listener, void *arg)
     LL_FOREACH(servers, h)
     {
         if (h->listener == listener)
-            sweep_later(h);
+            sweep_later(h, SWEEP_MS);
     }
 }
 
-static struct bufferevent *create_bufferevent(const struct httpd *h, struct event_base *base)
+/* A handshake is complete when the peer's certificate is verified: it is no stranger any more. */
+static void on_tls_event(const SSL *ssl, int where, int ret)
+{
+    struct httpd_conn *conn = SSL_get_app_data(ssl);
+
+    if (!(where & SSL_CB_HANDSHAKE_DONE))
+        return;
+    find_place(conn);
+    if (conn->place && door_admit(conn->place, loop_now_ms(conn->h->loop)) < 0) {
+        conn->refused = true;
+        conn->h->closed++;
+    }
+    sweep_soon(conn->h);
+}
+
+static struct bufferevent *create_bufferevent(struct httpd_conn *conn, struct event_base *base)
 {
     struct bufferevent *bev;
     struct err err = {0};
     SSL *ssl;
 
-    if (!h->tls)
+    if (!conn->h->tls)
         return bufferevent_socket_new(base, -1, BEV_OPT_CLOSE_ON_FREE);
-    ssl = tls_new_server(h->tls, &err);
+    ssl = tls_new_server(conn->h->tls, &err);
     if (!ssl) {
         log_error("http: %s", err.msg);
         return NULL;
     }
+    SSL_set_app_data(ssl, conn);
+    SSL_set_info_callback(ssl, on_tls_event);
     bev = bufferevent_openssl_socket_new(base, -1, ssl, BUFFEREVENT_SSL_ACCEPTING,
                                          BEV_OPT_CLOSE_ON_FREE);
     /* A peer that closes without a TLS close_notify ends its request normally. */
@@ -202,7 +291,7 @@ static struct bufferevent *on_new_conn(struct event_base *base, void *arg)
     struct httpd_conn *conn = xcalloc(1, sizeof(*conn));
 
     conn->h = h;
-    conn->bev = create_bufferevent(h, base);
+    conn->bev = create_bufferevent(conn, base);
     if (!conn->bev) {
         /* NULL would make libevent create a connection without TLS. */
         log_error("http: out of memory for a connection, the program ends");
@@ -212,17 +301,10 @@ static struct bufferevent *on_new_conn(struct event_base *base, void *arg)
     /* The input buffer holds one whole body; libevent reads no further ahead. */
     bufferevent_setwatermark(conn->bev, EV_READ, 0, h->max_body + HEADERS_MAX);
     bufferevent_set_timeouts(conn->bev, NULL, &write_timeout);
-    conn->deadline_ms = next_deadline(h);
-    conn->refused = h->nconns >= h->max_conns;
-    conn->next = h->conns;
-    h->conns = conn;
-    h->nconns++;
-    sweep_later(h);
-    if (conn->refused) {
-        log_warn("http: too many connections, one is refused max_conns=%d port=%u", h->max_conns,
-                 h->port);
-        sweep_soon(h);
-    }
+    LL_PREPEND(h->conns, conn);
+    if (++h->accepted == ACCEPTS_MAX)
+        evconnlistener_disable(h->listener);
+    sweep_soon(h);
     return conn->bev;
 }
 
@@ -311,10 +393,11 @@ static void on_request(struct evhttp_request *ev, void *arg)
     req = xcalloc(1, sizeof(*req));
     TAILQ_INIT(&req->query);
     req->loop = h->loop;
-    req->slot = &conn->req;
+    req->conn = conn;
     req->ev = ev;
     conn->req = req;
-    conn->deadline_ms = 0;
+    find_place(conn);
+    door_busy(conn->place);
     evhttp_connection_set_closecb(evcon, on_conn_closed, conn);
     evhttp_request_set_on_complete_cb(ev, on_reply_sent, conn);
     if (identify_client(conn, req) == 0)
@@ -366,7 +449,7 @@ static int listen_on(struct httpd *h, const char *addr, uint16_t port, struct er
 
     if (!len)
         return err_code(err, EINVAL, "\"%s\" is no numeric address", addr);
-    listener = evconnlistener_new_bind(loop_base(h->loop), NULL, NULL, flags, BACKLOG,
+    listener = evconnlistener_new_bind(loop_base(h->loop), NULL, NULL, flags, SOMAXCONN,
                                        (struct sockaddr *)&ss, (int)len);
     if (!listener)
         return err_sys(err, errno, "binding %s port %u", addr, port);
@@ -383,6 +466,29 @@ static int listen_on(struct httpd *h, const char *addr, uint16_t port, struct er
     return bound_port(evconnlistener_get_fd(listener), &h->port, err);
 }
 
+static struct door_budget make_budget(int max, int percent, uint64_t idle_ms, uint64_t hurry_ms)
+{
+    int per_source = max * percent / 100;
+
+    return (struct door_budget){.max = (unsigned)max,
+                                .per_source = (unsigned)(per_source > 0 ? per_source : 1),
+                                .idle_ms = idle_ms,
+                                .hurry_ms = hurry_ms};
+}
+
+static struct door *create_door(const struct httpd_opts *o)
+{
+    int percent = o->source_percent ? o->source_percent : 100;
+    int strangers = o->max_strangers ? o->max_strangers : o->max_conns;
+    uint64_t idle_ms = (uint64_t)o->idle_timeout_s * 1000;
+    uint64_t request_ms = o->request_timeout_s ? (uint64_t)o->request_timeout_s * 1000 : idle_ms;
+    struct door_opts d;
+
+    d.of[DOOR_STRANGER] = make_budget(strangers, percent, request_ms, request_ms / HURRY);
+    d.of[DOOR_KNOWN] = make_budget(o->max_conns, percent, idle_ms, idle_ms);
+    return door_create(&d);
+}
+
 struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, struct err *err)
 {
     struct httpd *h = xcalloc(1, sizeof(*h));
@@ -390,7 +496,7 @@ struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, str
     LL_PREPEND(servers, h);
     h->loop = loop;
     h->tls = opts->tls;
-    h->max_conns = opts->max_conns;
+    h->door = create_door(opts);
     h->max_body = opts->max_body;
     h->idle_timeout_s = opts->idle_timeout_s;
     h->routes = httpd_routes_create();
@@ -428,12 +534,14 @@ void httpd_destroy(struct httpd *h)
         struct httpd_conn *conn = h->conns;
 
         h->conns = conn->next;
+        door_leave(conn->place);
         bufferevent_decref(conn->bev);
         free(conn);
     }
     if (h->sweep)
         event_free(h->sweep);
     LL_DELETE(servers, h);
+    door_destroy(h->door);
     httpd_routes_destroy(h->routes);
     free(h);
 }

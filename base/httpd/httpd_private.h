@@ -19,11 +19,13 @@ struct httpd_params {
     } at[HTTPD_PARAMS_MAX];
 };
 
-/* Lives from dispatch until it is answered. `ev` and `slot` are NULL once the connection is closed:
+struct httpd_conn;
+
+/* Lives from dispatch until it is answered. `ev` and `conn` are NULL once the connection is closed:
  * the handler may still answer, and the answer is discarded. */
 struct httpd_req {
     struct loop *loop;
-    struct httpd_req **slot; /* the connection's pointer to this request, NULL once answered */
+    struct httpd_conn *conn;
     struct evhttp_request *ev;
     void (*on_peer_closed)(void *arg); /* set while the request is answered by a stream */
     void *peer_closed_arg;
@@ -48,6 +50,6 @@ void httpd_req_destroy(struct httpd_req *req);
 /* The connection closes, and `ev` is freed with it unless libevent has left it to us. */
 void httpd_req_on_closed(struct httpd_req *req);
 /* The request is answered: its connection may take the next one. */
-void httpd_req_answered(struct httpd_req *req);
+void httpd_conn_answered(struct httpd_conn *conn);
 
 #endif

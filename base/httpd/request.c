@@ -27,14 +27,9 @@ void httpd_req_on_closed(struct httpd_req *req)
     if (!evhttp_request_get_connection(req->ev))
         evhttp_request_free(req->ev);
     req->ev = NULL;
-    req->slot = NULL;
+    req->conn = NULL;
     if (req->on_peer_closed)
         req->on_peer_closed(req->peer_closed_arg);
-}
-
-void httpd_req_answered(struct httpd_req *req)
-{
-    *req->slot = NULL;
 }
 
 const char *httpd_param(const struct httpd_req *req, const char *name)
@@ -105,7 +100,7 @@ static void send_reply(struct httpd_req *req, int status, const char *type, cons
     /* libevent would send the body of an answer to HEAD, which must have none. */
     if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD && out)
         evbuffer_add(out, data, len);
-    httpd_req_answered(req);
+    httpd_conn_answered(req->conn);
     httpd_req_destroy(req);
     evhttp_send_reply(ev, status, NULL, out);
     if (out)

@@ -115,6 +115,11 @@ static int setup_two_conns(void **state)
     return setup_with(state, 2, 60);
 }
 
+static int setup_for_crowd(void **state)
+{
+    return setup_with(state, 64, 60);
+}
+
 static int setup_impatient(void **state)
 {
     return setup_with(state, 8, 1);
@@ -519,7 +524,7 @@ static void a_message_over_the_bound_is_refused_at_once(void **state)
 static void talk_on_three(struct client *c, struct link *l)
 {
     struct link second = link_open(c->port, NULL);
-    struct link third = link_open(c->port, NULL);
+    struct link third;
 
     /* Served ones first, so that the server has seen both. */
     link_send(l, "GET /echo/one HTTP/1.1\r\n\r\n");
@@ -527,17 +532,85 @@ static void talk_on_three(struct client *c, struct link *l)
     link_send(&second, "GET /echo/two HTTP/1.1\r\n\r\n");
     link_read_until(&second, &c->answer, "\"two\"");
     buf_reset(&c->answer);
+    third = link_open(c->port, NULL);
+    link_send(&third, "GET /echo/three HTTP/1.1\r\n" END);
+    link_read_until(&third, &c->answer, NULL);
+    link_read_until(l, &c->answer, NULL);
+    link_send(&second, "GET /echo/four HTTP/1.1\r\n" END);
+    link_read_until(&second, &c->answer, NULL);
+    link_close(&second);
+    link_close(&third);
+}
+
+static void the_connection_that_has_waited_longest_makes_room(void **state)
+{
+    struct fixture *f = *state;
+    const char *answer;
+
+    f->client.talk = talk_on_three;
+    answer = ask(f, NULL);
+    assert_has(answer, "\"three\"");
+    assert_has(answer, "\"four\"");
+}
+
+static void on_ignored_close(void *arg)
+{
+}
+
+static void on_busy(struct httpd_req *req, void *arg)
+{
+    struct httpd_stream *s = httpd_stream_begin(req, "text/plain", on_ignored_close, arg);
+
+    assert_int_equal(httpd_stream_send(s, "busy\n", 5), 0);
+}
+
+static void talk_beside_two_busy_ones(struct client *c, struct link *l)
+{
+    struct link second = link_open(c->port, NULL);
+    struct link third;
+
+    link_send(l, "GET /busy HTTP/1.1\r\n\r\n");
+    link_read_until(l, &c->answer, "busy");
+    buf_reset(&c->answer);
+    link_send(&second, "GET /busy HTTP/1.1\r\n\r\n");
+    link_read_until(&second, &c->answer, "busy");
+    buf_reset(&c->answer);
+    third = link_open(c->port, NULL);
     link_read_until(&third, &c->answer, NULL);
     link_close(&second);
     link_close(&third);
 }
 
-static void a_connection_over_the_limit_is_closed_at_once(void **state)
+static void a_newcomer_is_closed_while_all_requests_are_handled(void **state)
 {
     struct fixture *f = *state;
 
-    f->client.talk = talk_on_three;
+    httpd_route(f->h, "GET", "/busy", on_busy, f);
+    f->client.talk = talk_beside_two_busy_ones;
     assert_string_equal(ask(f, NULL), "");
+}
+
+#define CROWD 200
+
+static void talk_on_prepared_link(struct client *c, struct link *l)
+{
+    link_read_until(c->arg, &c->answer, NULL);
+}
+
+/* All are in the kernel's queue when the server first accepts one: the request is in the middle. */
+static void a_request_is_answered_in_a_crowd_that_comes_at_once(void **state)
+{
+    struct fixture *f = *state;
+    struct link crowd[CROWD];
+
+    for (size_t i = 0; i < CROWD; i++)
+        crowd[i] = link_open(f->client.port, NULL);
+    link_send(&crowd[CROWD / 2], "GET /echo/one HTTP/1.1\r\n" END);
+    f->client.talk = talk_on_prepared_link;
+    f->client.arg = &crowd[CROWD / 2];
+    assert_has(ask(f, NULL), "\"one\"");
+    for (size_t i = 0; i < CROWD; i++)
+        link_close(&crowd[i]);
 }
 
 static void talk_one_after_the_other(struct client *c, struct link *l)
@@ -699,8 +772,12 @@ int main(void)
         TEST(a_stream_begun_after_its_peer_has_closed_may_be_ended),
         TEST(sending_to_a_slow_reader_fails),
         TEST(a_message_over_the_bound_is_refused_at_once),
-        cmocka_unit_test_setup_teardown(a_connection_over_the_limit_is_closed_at_once,
+        cmocka_unit_test_setup_teardown(the_connection_that_has_waited_longest_makes_room,
                                         setup_two_conns, teardown),
+        cmocka_unit_test_setup_teardown(a_newcomer_is_closed_while_all_requests_are_handled,
+                                        setup_two_conns, teardown),
+        cmocka_unit_test_setup_teardown(a_request_is_answered_in_a_crowd_that_comes_at_once,
+                                        setup_for_crowd, teardown),
         cmocka_unit_test_setup_teardown(closed_connections_do_not_count, setup_two_conns, teardown),
         cmocka_unit_test_setup_teardown(a_connection_whose_request_is_late_is_closed,
                                         setup_impatient, teardown),

@@ -3,13 +3,19 @@
 #include "dvm/host/ctl/ctl.h"
 
 #include "base/buf/buf.h"
+#include "base/door/door.h"
 #include "dvm/host/ctl/ctl_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define CONTROL_CONNS_MAX 512
-#define PLAIN_CONNS_MAX 64
+#define CONTROL_STRANGERS_MAX 256 /* up to 90 KiB each, for its TLS handshake */
+#define PLAIN_CONNS_MAX 256
+#define CONTROL_FDS_PERCENT 5
+#define PLAIN_FDS_PERCENT 3
+#define SOURCE_PERCENT 50 /* of a port's places, for one address */
+#define REQUEST_S 5
 #define IDLE_S 60
 #define PLAIN_BODY_MAX 1024
 
@@ -49,7 +55,11 @@ static int open_https(struct ctl *ctl, const struct ctl_opts *opts, struct err *
                             .port = opts->control_port,
                             .tls = opts->tls,
                             .max_body = API_BODY_MAX,
-                            .max_conns = CONTROL_CONNS_MAX,
+                            .max_conns = (int)door_share(CONTROL_CONNS_MAX, CONTROL_FDS_PERCENT),
+                            .max_strangers =
+                                (int)door_share(CONTROL_STRANGERS_MAX, CONTROL_FDS_PERCENT),
+                            .source_percent = SOURCE_PERCENT,
+                            .request_timeout_s = REQUEST_S,
                             .idle_timeout_s = IDLE_S};
 
     ctl->https = httpd_create(ctl->loop, &ho, err);
@@ -69,7 +79,9 @@ static int open_plain(struct ctl *ctl, const struct ctl_opts *opts, struct err *
     struct httpd_opts ho = {.addr = opts->plain_addr,
                             .port = opts->plain_port,
                             .max_body = PLAIN_BODY_MAX,
-                            .max_conns = PLAIN_CONNS_MAX,
+                            .max_conns = (int)door_share(PLAIN_CONNS_MAX, PLAIN_FDS_PERCENT),
+                            .source_percent = SOURCE_PERCENT,
+                            .request_timeout_s = REQUEST_S,
                             .idle_timeout_s = IDLE_S};
 
     ctl->plain = httpd_create(ctl->loop, &ho, err);

@@ -6,6 +6,7 @@
  * reason. Limits: a time for the handshake, NET_FRAME_MAX per frame, and the pending bytes
  * (net.h). */
 #include "base/buf/buf.h"
+#include "base/door/door.h"
 #include "base/log/log.h"
 #include "dvm/host/net/net_private.h"
 
@@ -31,7 +32,6 @@ struct net_conn *net_conn_create(struct net *n, bool incoming, bool tls)
     c->tls = tls;
     c->soon = loop_timer_create(n->loop, on_soon, c);
     c->deadline = loop_timer_create(n->loop, on_deadline, c);
-    n->nincoming += incoming;
     HASH_ADD(hh, n->conns, id, sizeof(c->id), c);
     return c;
 }
@@ -46,7 +46,7 @@ struct net_conn *net_conn_find(const struct net *n, uint64_t id)
 
 void net_conn_free(struct net_conn *c)
 {
-    c->net->nincoming -= c->incoming;
+    door_leave(c->place);
     HASH_DELETE(hh, c->net->conns, c);
     net_dial_free(c->dial);
     if (c->host && !c->told)
@@ -159,8 +159,6 @@ static void on_deadline(void *arg)
 
     if (c->phase >= NET_FLUSHING)
         net_closing_deadline(c);
-    else if (c->incoming)
-        net_conn_drop(c); /* probably a port scan: not worth a log line */
     else if (c->phase == NET_DIALING)
         net_dial_timeout(c);
     else
@@ -184,6 +182,8 @@ static void on_handshake(struct net_conn *c)
 
     if (tls_peer(bufferevent_openssl_get_ssl(c->bev), &peer, &err) < 0)
         refuse_conn(c, err.msg);
+    else if (!net_listen_admit(c))
+        refuse_conn(c, "too many connections");
     else
         set_open(c, &peer);
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Listening sockets: which connections are accepted, and how many. */
+/* Listening sockets: which connections are accepted, and how many.
+ *
+ * TLS ports and local sockets have budgets apart (base/door): strangers at a port never take the
+ * place of a tool at the local socket. A connection in its handshake is idle and makes room; one
+ * that is open is busy. */
 #include "base/buf/buf.h"
+#include "base/door/door.h"
 #include "base/log/log.h"
 #include "dvm/host/net/net_private.h"
 #include "dvm/host/net/tcp.h"
@@ -37,27 +42,90 @@ static bool is_ours(int fd)
     return cred.uid == geteuid() || cred.uid == 0;
 }
 
-static void admit_fd(struct net_listener *l, int fd)
+/* Closes handshakes that are late or make room. They are probably port scans: not worth a log
+ * line. */
+static void drop_late(struct net *n)
+{
+    uint64_t now = loop_now_ms(n->loop);
+    struct net_conn *c;
+    uint64_t due;
+
+    while ((c = door_next_out(n->door[true], now)))
+        net_conn_drop(c);
+    due = door_deadline(n->door[true]);
+    if (due != UINT64_MAX)
+        loop_timer_arm(n->late, due > now ? due - now : 0);
+}
+
+static void on_late(void *arg)
+{
+    drop_late(arg);
+}
+
+bool net_listen_admit(struct net_conn *c)
+{
+    if (!c->place)
+        return true;
+    if (door_admit(c->place, loop_now_ms(c->net->loop)) < 0)
+        return false;
+    door_busy(c->place);
+    return true;
+}
+
+static void refuse_fd(struct net *n, int fd, const char *why)
+{
+    net_reason_log_refusal(n, fd, why);
+    close(fd);
+}
+
+static void admit_fd(struct net_listener *l, int fd, const struct sockaddr *from)
 {
     struct net *n = l->net;
+    bool tls = !l->path;
     struct net_conn *c;
 
-    if (n->nincoming >= NET_INCOMING_MAX) {
-        net_reason_log_refusal(n, fd, "too many connections");
-        close(fd);
+    if (!tls && !is_ours(fd)) {
+        refuse_fd(n, fd, "another user");
         return;
     }
-    if (l->path && !is_ours(fd)) {
-        net_reason_log_refusal(n, fd, "another user");
-        close(fd);
+    c = net_conn_create(n, true, tls);
+    c->place =
+        door_enter(n->door[tls], tls ? DOOR_STRANGER : DOOR_KNOWN, from, c, loop_now_ms(n->loop));
+    if (!c->place) {
+        refuse_fd(n, fd, "too many connections");
+        net_conn_drop(c);
         return;
     }
-    c = net_conn_create(n, true, !l->path);
-    if (!l->path) {
+    if (tls) {
         net_tcp_options(fd);
-        loop_timer_arm(c->deadline, NET_HANDSHAKE_MS);
+        drop_late(n);
+    } else {
+        door_busy(c->place);
     }
     net_conn_attach(c, fd);
+}
+
+void net_listen_init(struct net *n)
+{
+    const struct door_opts join = {
+        .of = {[DOOR_STRANGER] = {.max = door_share(NET_STRANGERS_MAX, NET_STRANGERS_FDS_PERCENT),
+                                  .per_source = NET_STRANGERS_PER_SOURCE,
+                                  .idle_ms = NET_HANDSHAKE_MS,
+                                  .hurry_ms = NET_HANDSHAKE_HURRY_MS},
+               [DOOR_KNOWN] = {.max = door_share(NET_PEERS_MAX, NET_PEERS_FDS_PERCENT)}}};
+    const struct door_opts local = {
+        .of = {[DOOR_KNOWN] = {.max = door_share(NET_LOCAL_MAX, NET_LOCAL_FDS_PERCENT)}}};
+
+    n->door[true] = door_create(&join);
+    n->door[false] = door_create(&local);
+    n->late = loop_timer_create(n->loop, on_late, n);
+}
+
+void net_listen_fini(struct net *n)
+{
+    loop_timer_destroy(n->late);
+    door_destroy(n->door[true]);
+    door_destroy(n->door[false]);
 }
 
 static void on_acceptable(int fd, int events, void *arg)
@@ -65,10 +133,12 @@ static void on_acceptable(int fd, int events, void *arg)
     struct net_listener *l = arg;
 
     for (int i = 0; i < ACCEPTS_MAX; i++) {
-        int conn = accept4(fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+        struct sockaddr_storage from = {0};
+        socklen_t len = sizeof(from);
+        int conn = accept4(fd, (struct sockaddr *)&from, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
         if (conn >= 0) {
-            admit_fd(l, conn);
+            admit_fd(l, conn, (struct sockaddr *)&from);
             continue;
         }
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {

@@ -18,6 +18,7 @@ struct net *net_create(struct loop *loop, struct tls_ctx *tls, const struct net_
     n->tls = tls;
     n->up = *up;
     n->arg = arg;
+    net_listen_init(n);
     return n;
 }
 
@@ -36,6 +37,7 @@ void net_destroy(struct net *n)
     }
     net_lookup_cancel_all(n);
     net_known_free_all(n);
+    net_listen_fini(n);
     free(n);
 }
 

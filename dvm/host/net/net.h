@@ -33,12 +33,14 @@ struct net;
 struct net *net_create(struct loop *loop, struct tls_ctx *tls, const struct net_upcalls *up,
                        void *arg, struct err *err);
 void net_destroy(struct net *n);
-/* Port 0: any; *port returns the bound one. At most 4096 incoming connections are open; more are
- * closed at once. A peer that has not completed its handshake after 10 s is closed. */
+/* Port 0: any; *port returns the bound one. At most 4096 peers are connected; more are refused
+ * after their handshake. At most 1024 are in their handshake, 768 from one address: the oldest one
+ * makes room for the next. One that is not complete is closed after 5 s, or 2 s while there are
+ * many. */
 int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *err)
     __attribute__((warn_unused_result));
-/* Replaces a stale socket file; mode 0600. Only peers of the same uid (SO_PEERCRED), or root,
- * are accepted. */
+/* Replaces a stale socket file; mode 0600. At most 4096 are connected; more are closed at once.
+ * Only peers of the same uid (SO_PEERCRED), or root, are accepted. */
 int net_listen_local(struct net *n, const char *path, struct err *err)
     __attribute__((warn_unused_result));
 /* Tries the last good address of the name first, then the answers of the name servers, without

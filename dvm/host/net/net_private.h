@@ -11,8 +11,16 @@
 #include <sys/socket.h>
 #include <uthash.h>
 
-#define NET_INCOMING_MAX 4096
-#define NET_HANDSHAKE_MS 10000
+#define NET_LOCAL_MAX 4096
+#define NET_PEERS_MAX 4096
+#define NET_STRANGERS_MAX 1024 /* up to 90 KiB each */
+#define NET_STRANGERS_PER_SOURCE 768
+#define NET_HANDSHAKE_MS 5000
+#define NET_HANDSHAKE_HURRY_MS 2000
+/* The rest is for the processes and files of ranks. */
+#define NET_LOCAL_FDS_PERCENT 25
+#define NET_PEERS_FDS_PERCENT 30
+#define NET_STRANGERS_FDS_PERCENT 10
 #define NET_LINGER_MS 2000
 #define NET_PENDING_MAX ((size_t)512 << 20)
 #define NET_PENDING_HIGH ((size_t)256 << 10)
@@ -31,6 +39,8 @@ enum net_phase {
 };
 
 struct net_dial;
+struct door;
+struct door_place;
 
 struct net_addr {
     struct sockaddr_storage ss;
@@ -56,7 +66,8 @@ struct net_conn {
     char *host;             /* that was dialed, and the port and address that answered; */
     uint16_t port;          /* NULL: incoming, local, or still NET_DIALING */
     struct net_addr reached;
-    struct loop_timer *deadline; /* deadline of the phase */
+    struct door_place *place;    /* NULL: not incoming */
+    struct loop_timer *deadline; /* deadline of the phase; of incoming handshakes the door has it */
     struct loop_timer *soon;     /* armed with 0 for work that must not happen within a call */
     UT_hash_handle hh;
 };
@@ -72,7 +83,8 @@ struct net {
     struct net_upcalls up;
     void *arg;
     uint64_t last_id;
-    size_t nincoming;
+    struct door *door[2];    /* of TLS ports and of local sockets: true is an index */
+    struct loop_timer *late; /* armed for the handshake that is due first */
     struct net_conn *conns;
     struct net_listener *listeners;
     struct evdns_base *dns[2]; /* of relative and absolute names; created for the first one */
@@ -149,6 +161,10 @@ void net_lookup_start(struct net *n, uint64_t conn, const char *host, uint16_t p
 void net_lookup_cancel_all(struct net *n);
 
 /* listen.c */
+void net_listen_init(struct net *n);
+void net_listen_fini(struct net *n); /* after the last connection */
+/* The handshake is complete; false: there is no room for one more peer. */
+bool net_listen_admit(struct net_conn *c);
 void net_listen_free_all(struct net *n);
 int net_listen_unix_addr(const char *path, struct sockaddr_storage *ss, socklen_t *len,
                          struct err *err) __attribute__((warn_unused_result));

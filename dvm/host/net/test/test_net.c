@@ -422,7 +422,7 @@ static void the_4097th_connection_is_closed_at_once(void **state)
 
     getrlimit(RLIMIT_NOFILE, &r);
     r.rlim_cur = r.rlim_max;
-    if (r.rlim_max < 9000 || setrlimit(RLIMIT_NOFILE, &r) < 0)
+    if (r.rlim_max < 16400 || setrlimit(RLIMIT_NOFILE, &r) < 0)
         skip();
     listen_local(&f);
     for (int i = 1; i <= 4096; i++) {
