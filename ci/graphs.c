@@ -4,6 +4,7 @@
 #include "dvm/protocol/core/core.h"
 #include "dvm/protocol/link_loss/link_loss.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/peer/peer.h"
 #include "dvm/protocol/state/state.h"
 
 #include <stdio.h>
@@ -74,8 +75,8 @@ static void dump_losses(const struct fsm *m, FILE *out)
 
 int main(int argc, char **argv)
 {
-    const struct fsm *const machines[] = {&job_fsm,      &ranks_fsm,  &proc_fsm,
-                                          &campaign_fsm, &member_fsm, &core_fsm};
+    const struct fsm *const machines[] = {&job_fsm,    &ranks_fsm, &proc_fsm,     &campaign_fsm,
+                                          &member_fsm, &core_fsm,  &peer_link_fsm};
     const struct fsm losses = {.name = "losses"};
     struct err err = {0};
 

@@ -54,6 +54,7 @@ static const char usage_text[] =
     "                        (default 10000; at least the link grace)\n"
     "  --head-absence-ms N   a member ends its ranks when the head is out of reach for so long\n"
     "                        (default 30000; at least the silence and twice the link grace)\n"
+    "  --links N             connections to the parent, 1..8 (default 1); also by $DVM_LINKS\n"
     "  --log-level LEVEL     error, warn, info (default), debug (with microseconds); also by\n"
     "                        $DVM_LOG_LEVEL\n"
     "  --help, --version\n"
@@ -136,6 +137,7 @@ enum {
     O_GRACE,
     O_SILENCE,
     O_ABSENCE,
+    O_LINKS,
     O_LOG,
     O_HELP,
     O_VERSION
@@ -163,6 +165,7 @@ static const struct option options[] = {{"role", 1, NULL, O_ROLE},
                                         {"link-grace-ms", 1, NULL, O_GRACE},
                                         {"silence-ms", 1, NULL, O_SILENCE},
                                         {"head-absence-ms", 1, NULL, O_ABSENCE},
+                                        {"links", 1, NULL, O_LINKS},
                                         {"log-level", 1, NULL, O_LOG},
                                         {"help", 0, NULL, O_HELP},
                                         {"version", 0, NULL, O_VERSION},
@@ -259,6 +262,9 @@ static int set_number(struct cmdline *c, int opt, const char *name, const char *
     case O_ABSENCE:
         c->faults.head_absence_ms = n;
         break;
+    case O_LINKS:
+        c->o.links = (uint32_t)n;
+        return n >= 1 && n <= DAEMON_LINKS_MAX ? 0 : refuse_value(err, name, v);
     default:
         break;
     }
@@ -268,7 +274,7 @@ static int set_number(struct cmdline *c, int opt, const char *name, const char *
 static bool takes_number(int opt)
 {
     return opt == O_VPID || (opt >= O_CONTROL && opt <= O_SIZE) || opt == O_DRAIN ||
-           (opt >= O_GRACE && opt <= O_ABSENCE);
+           (opt >= O_GRACE && opt <= O_LINKS);
 }
 
 /* An option overrides it. */
@@ -277,12 +283,17 @@ static int parse_environment(struct cmdline *c, struct err *err)
     const char *level = getenv("DVM_LOG_LEVEL");
     const char *silent = getenv("DVM_PMIX_SILENT_MS");
     const char *last = getenv(FORKSERVER_LAST);
+    const char *links = getenv("DVM_LINKS");
     uint64_t *ms = &c->o.pmix_silent_ms;
+    uint64_t n = 1;
 
     if (level && log_level_parse(level, &c->level) < 0)
         return err_set(err, "$DVM_LOG_LEVEL: \"%s\" is not allowed", level);
     if (silent && (parse_number("", silent, UINT32_MAX, ms, &(struct err){0}) < 0 || *ms == 0))
         return err_set(err, "$DVM_PMIX_SILENT_MS: \"%s\" is not allowed", silent);
+    if (links && (parse_number("", links, DAEMON_LINKS_MAX, &n, &(struct err){0}) < 0 || n == 0))
+        return err_set(err, "$DVM_LINKS: \"%s\" is not allowed", links);
+    c->o.links = (uint32_t)n;
     if (last && parse_number("", last, 1048575, &c->last_vpid, &(struct err){0}) < 0)
         return err_set(err, "$" FORKSERVER_LAST ": \"%s\" is not allowed", last);
     return 0;

@@ -290,6 +290,7 @@ static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
                           .reconnect_ms = d->opts.reconnect_ms,
                           .ack_ms = d->opts.ack_ms,
                           .orphan_ms = d->opts.orphan_ms,
+                          .links = d->opts.links,
                           .leave_ms = d->opts.leave_ms};
 
     while (o.incarnation == 0) {

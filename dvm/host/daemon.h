@@ -32,8 +32,11 @@ struct daemon_opts {
     bool drain_kill;
     uint64_t reconnect_ms, ack_ms, orphan_ms; /* api/faults.h */
     uint64_t leave_ms;                        /* 0: the core's default */
+    uint32_t links;                           /* to the parent, up to DAEMON_LINKS_MAX; 0: 1 */
     uint64_t pmix_silent_ms;                  /* 0: PMIX_SRV_SILENT_MS */
 };
+
+#define DAEMON_LINKS_MAX 8
 
 /* Reads the certificates of `tls_dir`. NULL and a reason on failure. */
 struct tls_ctx *daemon_tls(const char *tls_dir, struct err *err);

@@ -96,6 +96,17 @@ struct seen_launch { /* launch data under way */
     UT_hash_handle hh;
 };
 
+struct hops_key { /* a routed frame at a relay */
+    uint32_t at, src, dst, traffic;
+    uint64_t src_epoch, seq;
+};
+
+struct seen_hops {
+    struct hops_key key;
+    bool came[FRAME_HOPS_MAX + 1]; /* as which hop it has come */
+    UT_hash_handle hh;
+};
+
 struct check {
     struct sim *sim;
     char name[32];
@@ -122,7 +133,8 @@ struct check {
     uint32_t growing_holds;
     uint32_t changing, changing_holds; /* campaigns */
     bool healthy;
-    uint8_t hops;                  /* of the last frame that came */
+    struct seen_hops *hops;
+    size_t nlinks;                 /* of a member to its parent */
     uint64_t left_sent, left_came; /* LEFT: sent by the leaving daemon itself, by link */
     bool named_now[SIM_NODES_MAX]; /* by a campaign accepted in this event */
     struct seen_job *jobs;
@@ -151,6 +163,9 @@ void check_resize_ended(struct check *c, uint32_t vpid, const struct msg_resize_
 void check_resize_event(struct check *c, const struct api_event *e);
 void check_resize_rest(struct check *c);
 void check_resize_free(struct check *c);
+/* check_links.c */
+void check_peers(struct check *c, uint32_t vpid);
+void check_peers_rest(struct check *c);
 /* check_loss.c */
 void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);

@@ -113,20 +113,89 @@ static bool joins_pair(const struct wire *w, uint32_t a, uint32_t b)
     return (w->a == a && w->b == b) || (w->a == b && w->b == a);
 }
 
+static void break_wire(struct sim *s, struct wire *w)
+{
+    if (w->open_a)
+        sim_schedule(s, s->now, EV_CLOSED, w->a, w->a_conn);
+    if (w->open_b)
+        sim_schedule(s, s->now, EV_CLOSED, w->b, w->b_conn);
+    sim_wire_free(s, w);
+}
+
+/* Side `first` sees it at once. */
+static void half_break_wire(struct sim *s, struct wire *w, uint32_t first, uint64_t late_ms)
+{
+    bool is_a = w->a == first;
+
+    sim_schedule(s, s->now, EV_CLOSED, first, is_a ? w->a_conn : w->b_conn);
+    *(is_a ? &w->last_b : &w->last_a) += late_ms;
+    if (!(is_a ? w->mute_b : w->mute_a))
+        sim_to_peer(s, w, first, EV_CLOSED);
+    *(is_a ? &w->open_a : &w->open_b) = false;
+}
+
 void sim_break(struct sim *s, uint32_t a, uint32_t b)
 {
     struct wire *w, *tmp;
 
     DL_FOREACH_SAFE(s->wires, w, tmp)
     {
-        if (!joins_pair(w, a, b))
-            continue;
-        if (w->open_a)
-            sim_schedule(s, s->now, EV_CLOSED, w->a, w->a_conn);
-        if (w->open_b)
-            sim_schedule(s, s->now, EV_CLOSED, w->b, w->b_conn);
-        sim_wire_free(s, w);
+        if (joins_pair(w, a, b))
+            break_wire(s, w);
     }
+}
+
+static struct wire *some_wire(struct sim *s)
+{
+    struct wire *w;
+    uint64_t n = 0;
+
+    DL_COUNT(s->wires, w, n);
+    if (n == 0)
+        return NULL;
+    n = sim_random(s, n);
+    for (w = s->wires; n--;)
+        w = w->next;
+    return w->open_a && w->open_b ? w : NULL;
+}
+
+bool sim_link_fails(struct sim *s, enum sim_link_fault how, uint32_t *a, uint32_t *b)
+{
+    struct wire *w = some_wire(s);
+
+    if (!w)
+        return false;
+    *a = w->a;
+    *b = w->b;
+    switch (how) {
+    case SIM_LINK_BREAK:
+        break_wire(s, w);
+        break;
+    case SIM_LINK_HALF:
+        half_break_wire(s, w, sim_random(s, 2) ? w->a : w->b, 1 + sim_random(s, 1500));
+        break;
+    case SIM_LINK_MUTE:
+        *(sim_random(s, 2) ? &w->mute_a : &w->mute_b) = true;
+        break;
+    case SIM_LINK_SLOW:
+        w->slow = 100;
+        break;
+    default:
+        w->slow = 1;
+        break;
+    }
+    return true;
+}
+
+void sim_links_even(struct sim *s)
+{
+    struct wire *w;
+
+    DL_FOREACH(s->wires, w)
+    {
+        w->slow = 1;
+    }
+    s->opts.uneven = false;
 }
 
 void sim_break_half(struct sim *s, uint32_t a, uint32_t b, uint64_t late_ms)
@@ -135,12 +204,8 @@ void sim_break_half(struct sim *s, uint32_t a, uint32_t b, uint64_t late_ms)
 
     DL_FOREACH(s->wires, w)
     {
-        if (!joins_pair(w, a, b) || !w->open_a || !w->open_b)
-            continue;
-        sim_schedule(s, s->now, EV_CLOSED, a, w->a == a ? w->a_conn : w->b_conn);
-        *(w->a == a ? &w->last_b : &w->last_a) += late_ms;
-        sim_to_peer(s, w, a, EV_CLOSED);
-        *(w->a == a ? &w->open_a : &w->open_b) = false;
+        if (joins_pair(w, a, b) && w->open_a && w->open_b)
+            half_break_wire(s, w, a, late_ms);
     }
 }
 
@@ -160,6 +225,7 @@ void sim_replay(struct sim *s)
             continue;
         e = sim_schedule(s, s->now, EV_FRAME, o->dst, w->b == o->dst ? w->b_conn : w->a_conn);
         buf_put_raw(&e->data, o->data.data, o->data.len);
+        frame_set_hop(e->data.data, 0, 0); /* not in the sequence of this hop */
         return;
     }
 }

@@ -79,8 +79,9 @@ const char *script_phase_name(enum script_phase p)
 
 const char *script_fault_name(enum script_fault f)
 {
-    static const char *const names[] = {"none", "break",     "half-break", "crash", "vanish",
-                                        "stop", "partition", "restart",    "head",  "late-frame"};
+    static const char *const names[] = {"none",   "break",      "half-break", "crash",
+                                        "vanish", "stop",       "partition",  "restart",
+                                        "head",   "late-frame", "link"};
 
     return names[f];
 }

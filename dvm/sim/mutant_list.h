@@ -85,6 +85,10 @@
     X(BEYOND_LIMITS, "applications resize as if no size message set limits")                       \
     X(TELL_THE_GONE, "the successor of an asker is notified of the end")                           \
     X(TELL_ANOTHER, "another rank is notified of the end of an application's request")             \
+    X(FORGET_CARRIED, "frames that a lost link carried are not sent over another one")             \
+    X(REPEAT_FRAMES, "a frame that comes over two links is handed up twice")                       \
+    X(OUT_FOREVER, "a mapped-out link is never taken back")                                        \
+    X(NO_REDIAL, "a lost link is not made again")                                                  \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

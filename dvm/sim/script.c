@@ -9,6 +9,7 @@
 #include "dvm/protocol/wire/exit_code.h"
 #include "dvm/sim/ask.h"
 #include "dvm/sim/check.h"
+#include "dvm/sim/rest.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -547,12 +548,32 @@ static void late_frame(struct script *s)
     sim_replay(s->sim);
 }
 
+/* One link fails, or one after the other. */
+static void fail_link(struct script *s)
+{
+    enum sim_link_fault how = (enum sim_link_fault)roll_dice(s, SIM_LINK_FAULTS);
+    uint64_t times = roll_dice(s, 4) ? 1 : 1 + roll_dice(s, 8);
+    uint32_t a, b;
+
+    while (times-- && sim_link_fails(s->sim, how, &a, &b)) {
+        count_fault(s, FAULT_LINK);
+        trace_line(s, "one link of vpids %u and %u fails (%d)", a, b, how);
+        if (times)
+            pass_time(s, roll_dice(s, 200));
+    }
+}
+
 static void inject_fault(struct script *s)
 {
-    uint64_t d = roll_dice(s, 20);
+    uint64_t d;
 
     if (s->profile == 0)
         return;
+    if (done_since(s, 11) && roll_dice(s, 3) == 0) {
+        fail_link(s);
+        return;
+    }
+    d = roll_dice(s, 20);
     if (d < 6)
         late_frame(s);
     else if (d < 12 || s->profile == 1)
@@ -593,30 +614,6 @@ static void take_step(struct script *s)
 
 /* --- rest */
 
-struct rest {
-    size_t jobs, campaigns;
-};
-
-static void rest_job(void *arg, const struct job_look *j)
-{
-    ((struct rest *)arg)->jobs++;
-}
-
-static void rest_campaign(void *arg, const struct resize_campaign *c)
-{
-    ((struct rest *)arg)->campaigns += !api_phase_terminal(c->phase);
-}
-
-static struct rest what_is_left(const struct script *s)
-{
-    struct rest r = {0, 0};
-    const struct core *head = sim_core(s->sim, 0);
-
-    jobs_each(head_jobs(core_inspect_head(head)), rest_job, &r);
-    resize_each_campaign(head_resize(core_inspect_head(head)), rest_campaign, &r);
-    return r;
-}
-
 static uint32_t missing_members(const struct script *s)
 {
     const struct members *m = core_inspect_members(sim_core(s->sim, 0));
@@ -638,6 +635,7 @@ static void come_to_rest(struct script *s)
 
     trace_line(s, "no more faults, no more work");
     sim_heal(s->sim);
+    sim_links_even(s->sim);
     s->heal_at = 0;
     s->resting = true;
     for (uint32_t v = 0; v < s->nodes; v++) {
@@ -652,11 +650,11 @@ static void come_to_rest(struct script *s)
         if (has_failed(s->sim, s->check))
             return;
         if (sim_core(s->sim, 0)) {
-            r = what_is_left(s);
+            r = rest_look(sim_core(s->sim, 0));
             if (r.campaigns == 0 && s->replicas < s->nodes - 1)
                 grow_dvm(s, s->nodes - 1); /* so that every job finds its slots */
             quiet = r.jobs || r.campaigns || missing_members(s) ? 0 : quiet + 1;
-            if (quiet > 40) /* for 20 s: requests may have been under way */
+            if (quiet > 60) /* for 30 s: requests may be under way, and links on probation */
                 return;
         }
         if (quiet || sim_now(s->sim) < end)
@@ -711,15 +709,17 @@ static void begin_schedule(struct script *s)
     o.size = s->replicas;
     o.radix = radixes[roll_dice(s, 6)];
     o.slots = 1 + (uint32_t)roll_dice(s, 3);
+    o.links = done_since(s, 11) ? 1 + (uint32_t)roll_dice(s, 3) : 1;
     o.delay_ms = 1 + roll_dice(s, 3) * roll_dice(s, 30);
     if (done_since(s, 10))
         o.faults = sim_draw_faults(s->sim);
     else
         o.faults.link_grace_ms = 2000; /* the default of those generations */
     sim_configure(s->sim, &o);
-    trace_line(s, "seed %llu: %u nodes, radix %u, slots %u, delay %u ms, profile %u, grace %u ms",
-               (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots, (unsigned)o.delay_ms,
-               s->profile, (unsigned)o.faults.link_grace_ms);
+    trace_line(s,
+               "seed %llu: %u nodes, radix %u, slots %u, links %u, delay %u ms, profile %u, %u ms",
+               (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots, o.links,
+               (unsigned)o.delay_ms, s->profile, (unsigned)o.faults.link_grace_ms);
     s->check = check_create(s->sim);
     check_healthy(s->check, s->profile == 0);
     for (uint32_t v = 0; v < s->nodes; v++)

@@ -15,7 +15,7 @@ struct script_opts {
      * shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow wires, 5:
      * jobs with files, 6: jobs that go on without lost ranks, 7: jobs that stop for a debugger,
      * 8: requests of applications, 9: jobs that cannot start on one daemon, 10: limits other than
-     * the defaults; 0: the newest. */
+     * the defaults, 11: several links; 0: the newest. */
     unsigned generation;
 };
 
@@ -39,6 +39,7 @@ enum script_fault {
     FAULT_RESTART,
     FAULT_HEAD,
     FAULT_LATE,
+    FAULT_LINK, /* one of the links between two daemons */
     FAULTS
 };
 enum script_jobs { JOBS_NONE, JOBS_HELD, JOBS_QUEUED, JOBS_RUNNING, JOBS_KINDS };

@@ -227,7 +227,7 @@ void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid)
 {
     bool is_a = w->a == vpid;
 
-    if (is_a ? w->open_b : w->open_a)
+    if (is_a ? w->open_b && !w->mute_b : w->open_a && !w->mute_a)
         sim_to_peer(s, w, vpid, EV_CLOSED);
     *(is_a ? &w->open_a : &w->open_b) = false;
     if (!w->open_a && !w->open_b)
@@ -242,11 +242,14 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_send *act)
         return;
     if (s->opts.uneven)
         sim_keep_frame(s, vpid, &act->frame);
+    if (w->a == vpid ? w->mute_b : w->mute_a)
+        return;
     if (w->a == vpid ? w->open_b : w->open_a) {
         struct ev *e = sim_to_peer(s, w, vpid, EV_FRAME);
 
         buf_put_raw(&e->data, act->frame.data, act->frame.len);
-    } else if (sim_running(s, w->a == vpid ? w->b : w->a)) {
+    } else if (sim_running(s, w->a == vpid ? w->b : w->a) &&
+               !(w->a == vpid ? w->mute_a : w->mute_b)) {
         /* the other end does not know this connection and says so */
         sim_schedule(s, s->now + draw_delay(s), EV_CLOSED, vpid, act->conn)->from =
             w->a == vpid ? w->b : w->a;
@@ -470,6 +473,7 @@ void sim_start(struct sim *s, uint32_t vpid)
                           .reconnect_ms = s->opts.faults.link_grace_ms,
                           .ack_ms = s->opts.faults.silence_ms,
                           .orphan_ms = s->opts.faults.head_absence_ms,
+                          .links = s->opts.links,
                           .park = true};
 
     snprintf(host, sizeof(host), "node%u", vpid);
@@ -765,6 +769,11 @@ bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg,
 void sim_for(struct sim *s, uint64_t ms)
 {
     (void)sim_until(s, NULL, NULL, ms);
+}
+
+size_t sim_nlinks(const struct sim *s)
+{
+    return s->opts.links ? s->opts.links : 1;
 }
 
 uint64_t sim_now(const struct sim *s)

@@ -23,6 +23,7 @@ struct sim_opts {
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */
     size_t backlog_max;
     struct api_faults faults; /* all 0: API_FAULTS_DEFAULTS */
+    uint32_t links;           /* of a member to its parent; 0: 1 */
     bool uneven;              /* some connections are ten times slower than others */
     bool trace;
 };
@@ -64,6 +65,17 @@ void sim_break(struct sim *s, uint32_t a, uint32_t b); /* every connection betwe
 /* Only `a` sees the close at once. Frames under way to `b` still arrive, and `b` sees the close
  * late. */
 void sim_break_half(struct sim *s, uint32_t a, uint32_t b, uint64_t late_ms);
+/* One connection of a pair, drawn at random, fails. False: there is none. */
+enum sim_link_fault {
+    SIM_LINK_BREAK, /* both sides see it closed */
+    SIM_LINK_HALF,  /* one side sees it closed at once, the other one late */
+    SIM_LINK_MUTE,  /* from now on nothing passes in one direction, not even its end */
+    SIM_LINK_SLOW,  /* its frames take as long as those of very slow networks, */
+    SIM_LINK_EVEN,  /* and as long as those of others again */
+    SIM_LINK_FAULTS
+};
+bool sim_link_fails(struct sim *s, enum sim_link_fault how, uint32_t *a, uint32_t *b);
+void sim_links_even(struct sim *s);            /* all links are as fast as each other from now on */
 void sim_vanish(struct sim *s, uint32_t vpid); /* like a host without power: no peer sees a close */
 /* From now on no frame passes between daemons of different groups, until sim_heal(). */
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group);
@@ -113,6 +125,7 @@ void sim_job_forget(struct sim *s, size_t index); /* its submitter has ended */
 /* Runs until done() is true or `for_ms` of virtual time have passed; true if done. */
 bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg, uint64_t for_ms);
 void sim_for(struct sim *s, uint64_t ms);
+size_t sim_nlinks(const struct sim *s); /* of a member to its parent */
 uint64_t sim_now(const struct sim *s);
 struct api_faults sim_faults(const struct sim *s);
 /* The defaults, or others that api_faults_check() permits. */

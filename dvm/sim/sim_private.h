@@ -35,6 +35,7 @@ struct wire {      /* one connection; each side knows it by an id of its own */
     bool open_a, open_b;     /* the side has not closed it */
     uint64_t last_a, last_b; /* arrival time of the last frame to that side: order is kept */
     uint64_t slow;           /* factor by which its frames are slower */
+    bool mute_a, mute_b;     /* nothing reaches that side any more */
     struct wire_key key_a, key_b;
     UT_hash_handle hh_a, hh_b;
     struct wire *next, *prev;

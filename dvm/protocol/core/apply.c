@@ -71,8 +71,8 @@ static void close_lost(struct core *c, const struct msg_remove *m)
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->vpid == m->targets[i].vpid && epoch_eq(k->epoch, m->targets[i].epoch)) {
                 neigh_say(c, k, &no);
-                if (k->conn == c->parent_conn)
-                    c->parent_conn = 0;
+                if (k->id == c->parent_id)
+                    c->parent_id = 0;
                 links_close(c->links, k, true);
                 break;
             }
@@ -88,7 +88,7 @@ static int after_leaving(const struct core *c)
 static void leave_dvm(struct core *c, const struct msg_remove *m)
 {
     struct msg left = {.type = MSG_LEFT, .left = {.who = {c->opts.vpid, c->self.epoch}}};
-    struct link *up = links_by_conn(c->links, c->parent_conn);
+    struct link *up = links_by_id(c->links, c->parent_id);
 
     if (up)
         neigh_say(c, up, &left);
@@ -106,7 +106,7 @@ void apply_left(struct core *c, const char *why)
     core_set_state(c, CORE_LEAVING, "leaving the DVM: %s", why);
     DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
-        if (k->incoming && k->state == LINK_UP)
+        if (k->incoming && link_is_greeted(k))
             neigh_bye(c, k);
     }
     finish_start(c, after_leaving(c), "left the DVM");
@@ -207,7 +207,7 @@ static void pass_snapshot(struct core *c)
 
     DL_FOREACH_SAFE(links_first(c->links), k, tmp)
     {
-        if (k->incoming && k->state == LINK_UP && !k->joining)
+        if (k->incoming && link_is_greeted(k) && !k->joining)
             greet_snapshot(c, k);
     }
 }
@@ -262,7 +262,7 @@ static void take_snapshot(struct core *c, struct link *k, struct msg *m)
     struct err err = {0};
 
     if (!core_is_head(c) && !k->incoming && apply_snapshot(c, k, &m->snapshot, &err) < 0)
-        neigh_refuse_frame(c, k, &err);
+        conn_refuse_frame(c, k, &err);
 }
 
 const struct link_handler apply_handlers[] = {

@@ -116,6 +116,7 @@ static void copy_opts(struct core *c, const struct core_opts *o)
     c->opts.radix = o->radix ? o->radix : 64;
     c->opts.reconnect_ms = o->reconnect_ms ? o->reconnect_ms : API_FAULTS_LINK_GRACE_MS;
     c->opts.ack_ms = o->ack_ms ? o->ack_ms : API_FAULTS_SILENCE_MS;
+    c->opts.links = o->links ? o->links : 1;
     c->opts.leave_ms = o->leave_ms ? o->leave_ms : 10000;
     c->opts.orphan_ms = o->orphan_ms ? o->orphan_ms : API_FAULTS_HEAD_ABSENCE_MS;
     c->self = (struct msg_member){.vpid = o->vpid,
@@ -191,7 +192,11 @@ void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms)
 
 bool core_next(struct core *c, struct out_act *act)
 {
-    return out_take(&c->out, act);
+    do {
+        if (out_take(&c->out, act))
+            return true;
+    } while (conn_take_early(c));
+    return false;
 }
 
 int core_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m)
@@ -218,7 +223,7 @@ void core_reset(struct core *c, const char *why)
     members_init(&c->members, c->opts.vpid, c->opts.radix);
     create_transport(c);
     c->self.epoch = (struct epoch){0, 0};
-    c->parent_conn = 0;
+    c->parent_id = 0;
     c->finishing = c->ask_head = false;
     c->lost_at = 0;
     c->retry_ms = CORE_RETRY_MIN_MS;
@@ -307,6 +312,7 @@ void core_settle(struct core *c)
     }
     finish_check(c);
     rml_tick(c->rml);
+    conn_acks(c);
 }
 
 uint64_t core_deadline(const struct core *c)

@@ -46,6 +46,7 @@ struct core_opts {
     size_t backlog_max; /* dvm/protocol/rml/rml.h; 0: RML_BACKLOG_MAX */
     uint64_t orphan_ms; /* time without any path to the head after which a member ends its ranks; 0:
                            API_FAULTS_HEAD_ABSENCE_MS */
+    uint32_t links;     /* connections to the parent, 1..8; 0: 1 */
     uint64_t leave_ms;  /* limit for the links of a leaving daemon to be closed; 0: 10000 */
 };
 

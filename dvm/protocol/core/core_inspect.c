@@ -28,7 +28,7 @@ uint64_t core_inspect_complete(const struct core *c)
 
 uint32_t core_inspect_lifeline(const struct core *c)
 {
-    const struct link *k = c->parent_conn ? links_by_conn(c->links, c->parent_conn) : NULL;
+    const struct link *k = c->parent_id ? links_by_id(c->links, c->parent_id) : NULL;
 
     return k ? k->vpid : VPID_NONE;
 }
@@ -45,14 +45,56 @@ void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpi
     }
 }
 
+static size_t count_out(const struct link *k)
+{
+    const struct peer_link *at;
+    size_t n = 0;
+
+    DL_FOREACH(peer_links(k->peer), at)
+    {
+        n += at->state == PEER_LINK_OUT;
+    }
+    return n;
+}
+
+void core_inspect_peers(const struct core *c,
+                        void (*on)(void *arg, const struct core_inspect_peer *p), void *arg)
+{
+    const struct link *k;
+
+    DL_FOREACH(links_first(c->links), k)
+    {
+        struct core_inspect_peer p = {.vpid = k->vpid,
+                                      .epoch = k->epoch,
+                                      .session = peer_session(k->peer),
+                                      .incoming = k->incoming,
+                                      .lifeline = k->id == c->parent_id,
+                                      .links = peer_links_greeted(k->peer),
+                                      .out = count_out(k),
+                                      .frames = peer_stats(k->peer)};
+
+        if (k->state == LINK_UP)
+            on(arg, &p);
+    }
+}
+
 size_t core_inspect_waiting(const struct core *c)
 {
     return rml_waiting(c->rml);
 }
 
+uint64_t core_inspect_turn(const struct core *c, uint64_t conn)
+{
+    struct peer_link *at;
+    const struct link *k = links_by_conn(c->links, conn, &at);
+
+    return k && at->state >= PEER_LINK_UP ? peer_received(k->peer) + 1 : 0;
+}
+
 bool core_inspect_up(const struct core *c, uint64_t conn)
 {
-    const struct link *k = links_by_conn(c->links, conn);
+    struct peer_link *at;
+    const struct link *k = links_by_conn(c->links, conn, &at);
 
-    return k && k->state == LINK_UP;
+    return k && k->state == LINK_UP && at->state >= PEER_LINK_UP;
 }

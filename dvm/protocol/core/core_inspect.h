@@ -6,6 +6,7 @@
 #include "dvm/protocol/core/core.h"
 #include "dvm/protocol/head/head.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/peer/peer.h"
 
 const struct members *core_inspect_members(const struct core *c);
 const struct head *core_inspect_head(const struct core *c); /* NULL on other daemons */
@@ -16,8 +17,21 @@ uint32_t core_inspect_lifeline(const struct core *c); /* VPID_NONE: there is non
 /* Each link that is up, with the daemon at its other end. */
 void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
                         void *arg);
+/* The frames between this daemon and a neighbour that is up, and its links. */
+struct core_inspect_peer {
+    uint32_t vpid;
+    struct epoch epoch;
+    uint64_t session;
+    bool incoming, lifeline;
+    size_t links, out; /* greeted; those of them that are mapped out */
+    struct peer_stats frames;
+};
+void core_inspect_peers(const struct core *c,
+                        void (*on)(void *arg, const struct core_inspect_peer *p), void *arg);
 /* Bytes of routed messages that wait or are not acknowledged. */
 size_t core_inspect_waiting(const struct core *c);
+/* The number of the hop whose turn it is on this connection; 0: it has not greeted. */
+uint64_t core_inspect_turn(const struct core *c, uint64_t conn);
 bool core_inspect_up(const struct core *c, uint64_t conn); /* greeted and not closing */
 
 #endif

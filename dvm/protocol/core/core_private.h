@@ -71,8 +71,8 @@ struct core {
     char text[256];
     char incarnation[17];
     /* of the parent */
-    uint64_t parent_conn; /* the lifeline; 0: none */
-    uint64_t retry_at;    /* when to connect again; 0: nothing to do */
+    uint64_t parent_id; /* the lifeline (struct link); 0: none */
+    uint64_t retry_at;  /* when to connect again; 0: nothing to do */
     uint64_t retry_ms;
     uint64_t lost_at; /* since when the lifeline to the parent is missing, moved by the time in
                          which this daemon was stopped; 0: it is not missing */
@@ -90,6 +90,7 @@ struct core {
     struct asked *asked;
     size_t nasked;
     uint64_t last_asked;
+    bool has_early; /* frames of the hop that came early may have their turn */
     uint64_t stale;
     uint64_t routed; /* frames of messages, ours or to be passed on */
 };
@@ -111,14 +112,33 @@ void neigh_tick(struct core *c);
 void neigh_skip_stop(struct core *c, uint64_t now_ms);
 uint64_t neigh_deadline(const struct core *c);
 void neigh_say(struct core *c, struct link *k, const struct msg *m);
-/* Counts, logs and answers a message that its sender cannot have sent in this state. */
-void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err);
 void neigh_bye(struct core *c, struct link *k);
 /* A shrink removes the targets: those whose link to us is broken are out. */
 void neigh_removed(struct core *c, const struct msg_remove *m);
 void neigh_free(struct core *c);
+/* It is waited for, if it may come back; otherwise its connections are closed. */
+void neigh_lost(struct core *c, struct link *k, enum link_loss_how how, const char *why);
+/* Both sides have said BYE. */
+void neigh_end(struct core *c, struct link *k, const char *why);
+/* conn.c: the connections to a neighbour */
+extern const struct link_handler conn_handlers[];
+void conn_tick(struct core *c);
+uint64_t conn_deadline(const struct core *c);
+/* Processes one frame that came early and whose turn has come, after the actions of those before it
+ * have been carried out. False: there is none. */
+bool conn_take_early(struct core *c);
+void conn_acks(struct core *c); /* sends acknowledgements that are due */
+/* Closes the connections in order, and forgets the neighbour. Each says before what has arrived, so
+ * that the other side sends nothing again over one that is closed already: that would reset it,
+ * with what is under way on it. */
+void conn_end(struct core *c, struct link *k);
+/* A connection has greeted within a session that has others, or had. -1: the numbers are wrong. */
+int conn_joined(struct core *c, struct link *k, struct peer_link *at, uint64_t received);
+void conn_redial_later(struct core *c, struct link *k);
+/* Counts, logs and answers a message that its sender cannot have sent in this state. */
+void conn_refuse_frame(struct core *c, struct link *k, const struct err *err);
 /* greet.c: hello, welcome, refuse */
-void greet_open(struct core *c, struct link *k);
+void greet_open(struct core *c, struct link *k, struct peer_link *at);
 extern const struct link_handler greet_handlers[];
 void greet_snapshot(struct core *c, struct link *k);
 void greet_up(struct core *c, struct link *k, uint64_t have);

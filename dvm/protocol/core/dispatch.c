@@ -16,7 +16,7 @@ static bool is_in_state(const struct link *k, enum link_when when)
 void dispatch_link(struct core *c, struct link *k, struct msg *m)
 {
     static const struct link_handler *const tables[] = {greet_handlers, neigh_handlers,
-                                                        apply_handlers};
+                                                        conn_handlers, apply_handlers};
 
     for (size_t i = 0; i < COUNT(tables); i++) {
         for (const struct link_handler *h = tables[i]; h->take; h++) {

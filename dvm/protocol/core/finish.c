@@ -33,24 +33,22 @@ void finish_start(struct core *c, int after, const char *text)
     local_drop_all(c);
     client_fail_all(c, text);
     local_resize_fail_all(c, text);
-    if (core_is_head(c)) {
-        DL_FOREACH_SAFE(links_first(c->links), k, tmp)
-        {
-            if (k->state == LINK_UP)
-                neigh_bye(c, k);
-        }
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    {
+        if (k->state == LINK_CUT || (core_is_head(c) && k->state == LINK_UP))
+            neigh_bye(c, k);
     }
 }
 
 static void finish_daemon(struct core *c)
 {
-    struct link *up = links_by_conn(c->links, c->parent_conn);
+    struct link *up = links_by_id(c->links, c->parent_id);
 
     if (up)
         neigh_bye(c, up);
     while (links_first(c->links))
-        links_close(c->links, links_first(c->links), true);
-    c->parent_conn = 0;
+        conn_end(c, links_first(c->links));
+    c->parent_id = 0;
     c->finishing = false;
     if (c->after == AFTER_REJOIN) {
         core_reset(c, "this incarnation of the head has ended");
@@ -69,7 +67,7 @@ static void finish_daemon(struct core *c)
  * parent's BYE, or be closed, before this daemon ends. */
 void finish_check(struct core *c)
 {
-    struct link *up = links_by_conn(c->links, c->parent_conn);
+    struct link *up = links_by_id(c->links, c->parent_id);
     struct link *k, *tmp;
     size_t below = 0;
 

@@ -31,19 +31,26 @@ static enum hello_why why_hello(const struct core *c, const struct link *k)
 }
 
 /* Our own connection is open: HELLO says who calls. */
-void greet_open(struct core *c, struct link *k)
+void greet_open(struct core *c, struct link *k, struct peer_link *at)
 {
     enum hello_why why = why_hello(c, k);
+    struct frame from = rml_from(c->rml);
     struct msg m = {.type = MSG_HELLO,
                     .hello = {.why = why,
                               .cluster = (char *)c->opts.cluster,
                               .self = c->self,
                               .version = c->members.version,
-                              .cpus = why == HELLO_JOIN ? (char *)c->opts.cpus : NULL}};
+                              .cpus = why == HELLO_JOIN ? (char *)c->opts.cpus : NULL,
+                              .session = peer_session(k->peer),
+                              .received = peer_received(k->peer),
+                              .alone = peer_links_greeted(k->peer) == 0}};
 
-    k->state = LINK_GREETING;
-    k->opened_ms = c->out.now_ms;
-    neigh_say(c, k, &m);
+    if (k->state == LINK_CONNECTING) {
+        k->state = LINK_GREETING;
+        k->opened_ms = c->out.now_ms;
+    }
+    at->number = m.hello.number = peer_next_number(k->peer);
+    links_send_on(c->links, k, at, &from, &m);
 }
 
 static void refuse_caller(struct core *c, struct link *k, enum refuse_why why, const char *text)
@@ -65,19 +72,24 @@ static void refuse_and_wait(struct core *c, struct link *k, enum refuse_why why,
 }
 static void welcome_caller(struct core *c, struct link *k, struct epoch epoch)
 {
-    struct msg m = {.type = MSG_WELCOME, .welcome = {c->members.radix, epoch, c->self}};
+    struct msg m = {.type = MSG_WELCOME,
+                    .welcome = {.radix = c->members.radix,
+                                .epoch = epoch,
+                                .self = c->self,
+                                .session = peer_session(k->peer),
+                                .received = peer_received(k->peer)}};
 
     neigh_say(c, k, &m);
 }
 
-/* An earlier link to the same daemon is replaced without being taken for a loss. */
+/* An earlier session with the same daemon is replaced without being taken for a loss. */
 static void replace_older(struct core *c, const struct link *k)
 {
     struct link *o, *tmp;
 
     DL_FOREACH_SAFE(links_first(c->links), o, tmp)
     {
-        if (o != k && o->vpid == k->vpid && o->incoming && o->state == LINK_UP)
+        if (o != k && o->vpid == k->vpid && o->incoming && link_is_greeted(o))
             links_close(c->links, o, false);
     }
 }
@@ -104,7 +116,7 @@ static void admit_joiner(struct core *c, struct link *k, const struct msg_hello 
     k->vpid = m->self.vpid;
     k->epoch = epoch;
     k->joining = true;
-    k->state = LINK_UP;
+    links_greeted(c->links, k, links_new_session(c->links));
     replace_older(c, k);
     welcome_caller(c, k, epoch);
 }
@@ -159,17 +171,51 @@ static void not_a_member(struct core *c, struct link *k, const struct msg_member
     }
 }
 
+/* One connection more for a session that is known here. If the caller has no other one, those
+ * that are open here are dead. */
+static void continue_session(struct core *c, struct link *k, struct link *caller,
+                             const struct msg_hello *m)
+{
+    struct peer_link *o, *tmp, *at = links_adopt(c->links, k, caller);
+
+    if (!at) {
+        refuse_caller(c, caller, REFUSE_RETRY, "too many connections");
+        return;
+    }
+    DL_FOREACH_SAFE(peer_links(k->peer), o, tmp)
+    {
+        if (o != at && (m->alone || o->number == m->number))
+            links_close_conn(c->links, k, o, false);
+    }
+    at->number = m->number;
+    welcome_caller(c, k, k->epoch);
+    if (conn_joined(c, k, at, m->received) == 0)
+        neigh_update(c);
+}
+
 static void come_back(struct core *c, struct link *k, const struct msg_hello *m)
 {
     const struct msg_member *who = &m->self;
+    struct link *known = links_session(c->links, who->vpid, who->epoch, m->session);
 
-    if (!members_current(&c->members, who->vpid, who->epoch)) {
+    bool current = members_current(&c->members, who->vpid, who->epoch);
+
+    if (known && !m->alone && (!current || !link_is_greeted(known))) {
+        refuse_caller(c, k, REFUSE_RETRY, "the session ends"); /* it learns why within it */
+        return;
+    }
+    if (!current) {
         not_a_member(c, k, who);
+        return;
+    }
+    if (known && link_is_greeted(known)) {
+        continue_session(c, known, k, m);
         return;
     }
     k->vpid = who->vpid;
     k->epoch = who->epoch;
-    k->state = LINK_UP;
+    links_greeted(c->links, k, links_new_session(c->links));
+    links_in(c->links)->number = m->number;
     welcome_caller(c, k, who->epoch);
     greet_up(c, k, m->version);
 }
@@ -197,19 +243,53 @@ static void take_hello(struct core *c, struct link *k, struct msg *msg)
         come_back(c, k, m);
 }
 
+/* The other side continues the session over this connection. */
+static bool is_continued(const struct link *k, const struct msg_welcome *m)
+{
+    return link_is_greeted(k) && m->session == peer_session(k->peer) && m->self.vpid == k->vpid &&
+           epoch_eq(m->self.epoch, k->epoch);
+}
+
+/* The other side knows no such session: its frames are lost, and a new one begins. */
+static void begin_session(struct core *c, struct link *k, const struct msg_welcome *m)
+{
+    struct peer_link *o, *tmp;
+
+    DL_FOREACH_SAFE(peer_links(k->peer), o, tmp)
+    {
+        if (o != links_in(c->links))
+            links_close_conn(c->links, k, o, false);
+    }
+    if (k->id == c->parent_id)
+        c->parent_id = 0;
+    k->epoch = m->self.epoch;
+    k->vpid = m->self.vpid;
+    links_greeted(c->links, k, m->session);
+}
+
 static void take_welcome(struct core *c, struct link *k, struct msg *msg)
 {
     const struct msg_welcome *m = &msg->welcome;
+    struct peer_link *at = links_in(c->links);
 
-    if (k->incoming || k->state != LINK_GREETING || (m->self.vpid == VPID_HEAD && !k->head_role)) {
-        links_close(c->links, k, false);
+    if (k->incoming || at->state != PEER_LINK_GREETING || k->state == LINK_CLOSING ||
+        (m->self.vpid == VPID_HEAD && !k->head_role)) {
+        if (peer_links_greeted(k->peer))
+            links_close_conn(c->links, k, at, false);
+        else
+            links_close(c->links, k, false);
         return;
     }
-    k->state = LINK_UP;
-    k->epoch = m->self.epoch;
-    k->vpid = m->self.vpid;
-    c->retry_ms = CORE_RETRY_MIN_MS;
-    c->retry_at = 0;
+    if (k->state != LINK_UP) {
+        c->retry_ms = CORE_RETRY_MIN_MS;
+        c->retry_at = 0;
+    }
+    if (is_continued(k, m)) {
+        if (conn_joined(c, k, at, m->received) == 0)
+            neigh_update(c);
+        return;
+    }
+    begin_session(c, k, m);
     if (epoch_none(c->self.epoch)) {
         c->self.epoch = m->epoch;
         rml_set_epoch(c->rml, c->self.epoch);
@@ -224,6 +304,25 @@ static void take_welcome(struct core *c, struct link *k, struct msg *msg)
     neigh_update(c);
 }
 
+/* BYE shows that we have read the REFUSE. A neighbour with other connections keeps them, unless
+ * this daemon's epoch has ended: true. */
+static bool bye_and_close(struct core *c, struct link *k, enum refuse_why why)
+{
+    struct msg bye = {.type = MSG_BYE};
+    struct frame from = rml_from(c->rml);
+    struct peer_link *at = links_in(c->links);
+
+    links_send_on(c->links, k, at, &from, &bye);
+    if ((why == REFUSE_RETRY || why == REFUSE_NEVER) && peer_links_greeted(k->peer) &&
+        at->state < PEER_LINK_UP) {
+        links_close_conn(c->links, k, at, true);
+        conn_redial_later(c, k);
+        return true;
+    }
+    links_close(c->links, k, true);
+    return false;
+}
+
 static void take_refuse(struct core *c, struct link *k, struct msg *msg)
 {
     const struct msg_refuse *m = &msg->refuse;
@@ -232,8 +331,8 @@ static void take_refuse(struct core *c, struct link *k, struct msg *msg)
         links_close(c->links, k, false);
         return;
     }
-    neigh_bye(c, k); /* BYE shows that we have read the REFUSE */
-    links_close(c->links, k, true);
+    if (bye_and_close(c, k, m->why))
+        return;
     if (m->why == REFUSE_EPOCH_OVER) {
         core_reset(c, m->text);
         return;

@@ -77,7 +77,7 @@ static void tell_departure(struct core *c, struct msg_departed who)
 {
     struct msg gone = {.type = MSG_GONE, .gone = who};
     struct msg left = {.type = MSG_LEFT, .left = who};
-    struct link *up = links_by_conn(c->links, c->parent_conn);
+    struct link *up = links_by_id(c->links, c->parent_id);
 
     if (members_live(&c->members, c->opts.vpid))
         core_send(c, VPID_HEAD, CLASS_CONTROL, &gone);
@@ -158,6 +158,10 @@ void neigh_bye(struct core *c, struct link *k)
 
     if (k->state == LINK_CLOSING)
         return;
+    if (k->state == LINK_CUT) { /* it learns the reason when it calls */
+        links_close(c->links, k, false);
+        return;
+    }
     neigh_say(c, k, &m);
     k->state = LINK_CLOSING;
     k->opened_ms = c->out.now_ms;
@@ -176,22 +180,38 @@ static void connect_parent(struct core *c, uint32_t parent)
     msg_member_free(&facts);
 }
 
+static bool is_called(const struct link *k)
+{
+    return k && (k->state != LINK_CUT || peer_links(k->peer));
+}
+
+/* Unless it is being called already. A neighbour that is cut is called within its session. */
+static void call_parent(struct core *c, uint32_t parent)
+{
+    struct link *k = find_outgoing(c, parent);
+
+    if (!k)
+        connect_parent(c, parent);
+    else if (!is_called(k))
+        links_dial(c->links, k);
+}
+
 /* The new lifeline is up: waiting messages of the old one go over it. */
 static void use_lifeline(struct core *c, struct link *k)
 {
     struct frame from = rml_from(c->rml);
-    struct link *old;
+    struct link *old, *tmp;
 
     c->lost_at = 0;
     c->ask_head = false;
-    if (c->parent_conn == k->conn)
+    if (c->parent_id == k->id)
         return;
-    DL_FOREACH(links_first(c->links), old)
+    DL_FOREACH_SAFE(links_first(c->links), old, tmp)
     {
-        if (old != k && !old->incoming && old->state == LINK_UP)
+        if (old != k && !old->incoming && link_is_greeted(old))
             neigh_bye(c, old);
     }
-    c->parent_conn = k->conn;
+    c->parent_id = k->id;
     c->retry_at = 0;
     c->retry_ms = CORE_RETRY_MIN_MS;
     xcast_parent_changed(c->xcast);
@@ -219,20 +239,20 @@ static void update_parent(struct core *c)
     if (parent == TREE_NONE)
         return;
     k = find_outgoing(c, parent);
-    if (k && k->state == LINK_UP && !k->joining && of_former_life(c, k)) {
-        if (k->conn == c->parent_conn)
-            c->parent_conn = 0;
+    if (k && link_is_greeted(k) && !k->joining && of_former_life(c, k)) {
+        if (k->id == c->parent_id)
+            c->parent_id = 0;
         links_close(c->links, k, false);
         k = NULL;
     }
-    if (k && members_current(&c->members, parent, k->epoch) && !k->joining) {
+    if (k && k->state == LINK_UP && members_current(&c->members, parent, k->epoch) && !k->joining) {
         use_lifeline(c, k);
         return;
     }
     if (c->lost_at == 0)
         c->lost_at = c->out.now_ms;
-    if (!k && c->retry_at == 0)
-        connect_parent(c, parent);
+    if (c->retry_at == 0)
+        call_parent(c, parent);
 }
 
 void neigh_update(struct core *c)
@@ -299,26 +319,27 @@ static void lost_below(struct core *c, const struct link *k, enum link_loss_how 
 /* The lifeline is up, and leads to the parent in the tree. */
 static bool on_parent(const struct core *c)
 {
-    const struct link *k = c->parent_conn ? links_by_conn(c->links, c->parent_conn) : NULL;
+    const struct link *k = c->parent_id ? links_by_id(c->links, c->parent_id) : NULL;
 
     return k && k->vpid == members_parent(&c->members);
 }
 
-/* The lifeline, or a connection that should become it, is closed. */
+/* The lifeline, or a connection that should become it, is closed. One that was up is made again at
+ * once. */
 static void lost_above(struct core *c, const struct link *k, const char *why)
 {
     if (k->joining && !members_live(&c->members, c->opts.vpid)) {
         core_reset(c, "the head closed the connection before this daemon was wired");
         return;
     }
-    if (k->conn == c->parent_conn)
-        c->parent_conn = 0;
+    if (k->id == c->parent_id)
+        c->parent_id = 0;
     if (c->finishing || c->state == CORE_PARKED || on_parent(c))
         return;
     if (c->lost_at == 0)
         c->lost_at = c->out.now_ms;
     c->retry_ms = c->retry_ms > CORE_RETRY_MAX_MS / 2 ? CORE_RETRY_MAX_MS : 2 * c->retry_ms;
-    c->retry_at = c->out.now_ms + c->retry_ms;
+    c->retry_at = c->out.now_ms + (k->state == LINK_UP ? 0 : c->retry_ms);
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_JOINING, "no connection to the head at %s:%u, tries again: %s",
                        c->opts.head_host, c->opts.head_port, why);
@@ -326,18 +347,47 @@ static void lost_above(struct core *c, const struct link *k, const char *why)
         out_log(&c->out, LOG_LEVEL_WARN, "lifeline to vpid %u: %s", k->vpid, why);
 }
 
-static void lose_link(struct core *c, struct link *k, enum link_loss_how what, const char *why)
+/* A member whose connections broke may come back within the session: frames to it wait. */
+static bool may_come_back(const struct core *c, const struct link *k, enum link_loss_how how)
 {
-    struct link copy = *k;
+    bool needed = k->incoming || k->id == c->parent_id || k->state == LINK_CUT;
 
-    links_drop(c->links, k);
-    if (copy.vpid == VPID_NONE || (copy.incoming && copy.state == LINK_GREETING) ||
-        (copy.state == LINK_REFUSED && who_is(c, &copy) != LOSS_OF_LEAVER))
+    return link_is_greeted(k) && needed && !k->joining && !k->peer_bye && how == LOSS_BY_BREAK &&
+           !c->finishing && c->state != CORE_PARKED && who_is(c, k) == LOSS_OF_MEMBER;
+}
+
+/* The record is dropped before the consequences, which look at the others. */
+static void take_loss(struct core *c, const struct link *was, enum link_loss_how how,
+                      const char *why)
+{
+    if (was->vpid == VPID_NONE || (was->incoming && was->state == LINK_GREETING) ||
+        (was->state == LINK_REFUSED && who_is(c, was) != LOSS_OF_LEAVER))
         return;
-    if (copy.incoming)
-        lost_below(c, &copy, what);
+    if (was->incoming)
+        lost_below(c, was, how);
     else
-        lost_above(c, &copy, why);
+        lost_above(c, was, why);
+}
+
+void neigh_lost(struct core *c, struct link *k, enum link_loss_how how, const char *why)
+{
+    struct link was = *k;
+
+    if (!may_come_back(c, k, how)) {
+        links_close(c->links, k, false);
+    } else if (k->state == LINK_UP) {
+        k->state = LINK_CUT;
+        k->opened_ms = c->out.now_ms;
+    }
+    take_loss(c, &was, how, why);
+}
+
+void neigh_end(struct core *c, struct link *k, const char *why)
+{
+    struct link was = *k;
+
+    conn_end(c, k);
+    take_loss(c, &was, LOSS_AFTER_BYE, why);
 }
 
 /* Connects to the parent again. After the grace, or if the parent has departed, the daemon also
@@ -362,12 +412,11 @@ static void retry_lifeline(struct core *c)
         return;
     }
     if ((parent == TREE_NONE || long_lost) &&
-        !find_outgoing(c, VPID_HEAD)) /* no call is under way */
+        !is_called(find_outgoing(c, VPID_HEAD))) /* no call is under way */
         parent = VPID_HEAD;
     if (parent == TREE_NONE)
         return;
-    if (!find_outgoing(c, parent))
-        connect_parent(c, parent);
+    call_parent(c, parent);
 }
 
 /* A disconnected member reports no losses: its report would come late, when the child may be
@@ -395,42 +444,12 @@ static void report_missing(struct core *c)
     }
 }
 
-static uint64_t link_due(const struct core *c, const struct link *k)
-{
-    if (k->state == LINK_UP)
-        return k->heard_ms + (k->pinged ? c->opts.ack_ms : c->opts.ack_ms / 2);
-    return k->opened_ms + (k->state == LINK_CLOSING ? c->opts.leave_ms : c->opts.ack_ms);
-}
-
-static void send_heartbeats(struct core *c)
-{
-    struct msg ping = {.type = MSG_PING};
-    struct link *k, *tmp;
-
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
-    {
-        if (link_due(c, k) > c->out.now_ms)
-            continue;
-        if (k->state == LINK_UP && !k->pinged) {
-            k->pinged = true;
-            neigh_say(c, k, &ping);
-            continue;
-        }
-        if (!k->incoming && k->state != LINK_CLOSING && k->vpid == members_parent(&c->members))
-            c->ask_head = true; /* a parent that hangs would not answer the next call either */
-        out_close(&c->out, k->conn, false);
-        lose_link(c, k, k->state == LINK_CLOSING ? LOSS_AFTER_BYE : LOSS_BY_BREAK,
-                  "the peer is silent");
-        return; /* the list may have changed: the next tick goes on */
-    }
-}
-
 void neigh_tick(struct core *c)
 {
     if (c->retry_at && c->retry_at <= c->out.now_ms)
         retry_lifeline(c);
     report_missing(c);
-    send_heartbeats(c);
+    conn_tick(c);
 }
 
 static bool counts_absence(const struct core *c)
@@ -449,62 +468,26 @@ void neigh_skip_stop(struct core *c, uint64_t now_ms)
 uint64_t neigh_deadline(const struct core *c)
 {
     uint64_t due = c->retry_at ? c->retry_at : UINT64_MAX;
+    uint64_t conns = conn_deadline(c);
     const struct missing *x;
-    const struct link *k;
 
     if (counts_absence(c) && c->out.now_ms + CORE_STEP_MS < due)
         due = c->out.now_ms + CORE_STEP_MS;
+    due = conns < due ? conns : due;
     if (c->finishing && c->finish_by < due)
         due = c->finish_by;
     DL_FOREACH(c->missing, x)
     {
         due = x->due_ms < due ? x->due_ms : due;
     }
-    DL_FOREACH(links_first(c->links), k)
-    {
-        due = link_due(c, k) < due ? link_due(c, k) : due;
-    }
     return due;
 }
 
-/* --- inputs */
-
-void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *role,
-                    const char *cluster)
-{
-    struct link *k = incoming ? links_accept(c->links, conn) : links_by_conn(c->links, conn);
-    bool daemon = strcmp(role, "member") == 0 || strcmp(role, "head") == 0;
-
-    if (!k)
-        return;
-    k->head_role = strcmp(role, "head") == 0;
-    k->member_role = daemon && strcmp(cluster, c->opts.cluster) == 0;
-    k->heard_ms = c->out.now_ms;
-    if (!incoming && (!k->member_role || (k->vpid == VPID_HEAD && strcmp(role, "head") != 0))) {
-        out_log(&c->out, LOG_LEVEL_ERROR,
-                "the daemon at the other end shows a certificate of role %s, cluster %s", role,
-                cluster);
-        out_close(&c->out, conn, false);
-        lose_link(c, k, LOSS_BY_BREAK, "wrong certificate");
-    } else if (!incoming) {
-        greet_open(c, k);
-    }
-    core_settle(c);
-}
-
-void core_conn_closed(struct core *c, uint64_t conn, const char *why)
-{
-    struct link *k = links_by_conn(c->links, conn);
-
-    if (k)
-        lose_link(c, k, k->state == LINK_CLOSING || k->peer_bye ? LOSS_AFTER_BYE : LOSS_BY_BREAK,
-                  why);
-    core_settle(c);
-}
+/* --- messages */
 
 static void take_bye(struct core *c, struct link *k, struct msg *m)
 {
-    bool lifeline = k->conn == c->parent_conn;
+    bool lifeline = k->id == c->parent_id;
 
     k->peer_bye = true;
     if (lifeline && c->finishing)
@@ -515,17 +498,7 @@ static void take_bye(struct core *c, struct link *k, struct msg *m)
     }
     if (k->state == LINK_UP)
         neigh_bye(c, k);
-    out_close(&c->out, k->conn, true);
-    lose_link(c, k, LOSS_AFTER_BYE, "closed in order");
-}
-
-static void take_ping(struct core *c, struct link *k, struct msg *m)
-{
-    struct msg pong = {.type = MSG_PONG};
-
-    if (k->state ==
-        LINK_UP) /* after BYE a message could reach a closed connection and reset the link */
-        neigh_say(c, k, &pong);
+    neigh_end(c, k, "closed in order");
 }
 
 static void take_left(struct core *c, struct link *k, struct msg *m)
@@ -544,83 +517,15 @@ static void take_xack(struct core *c, struct link *k, struct msg *m)
 /* The peer has read our REFUSE, so the refused HELLO was no late frame. */
 static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
 {
-    out_close(&c->out, k->conn, true);
     if (core_is_head(c))
         head_lost(c->head, k->vpid, k->epoch, "a new process of this vpid has called the head");
-    lose_link(c, k, LOSS_AFTER_BYE, "refused");
+    neigh_end(c, k, "refused");
 }
 
 const struct link_handler neigh_handlers[] = {
-    {MSG_PING, LINK_WHEN_GREETED, take_ping},          {MSG_BYE, LINK_WHEN_GREETED, take_bye},
-    {MSG_BYE, LINK_WHEN_REFUSED, take_bye_of_refused}, {MSG_XACK, LINK_WHEN_GREETED, take_xack},
-    {MSG_LEFT, LINK_WHEN_GREETED, take_left},          {0},
+    {MSG_BYE, LINK_WHEN_GREETED, take_bye},
+    {MSG_BYE, LINK_WHEN_REFUSED, take_bye_of_refused},
+    {MSG_XACK, LINK_WHEN_GREETED, take_xack},
+    {MSG_LEFT, LINK_WHEN_GREETED, take_left},
+    {0},
 };
-
-void neigh_refuse_frame(struct core *c, struct link *k, const struct err *err)
-{
-    c->stale++;
-    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
-            k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
-    out_close(&c->out, k->conn, false);
-    lose_link(c, k, LOSS_BY_BREAK, err->msg);
-}
-
-/* A link that is up carries frames of its peer only, in the epoch of the greeting. */
-static bool is_peers(const struct link *k, const struct frame *f)
-{
-    return (k->state != LINK_UP && k->state != LINK_CLOSING) ||
-           (f->src == k->vpid && epoch_eq(f->src_epoch, k->epoch));
-}
-
-static void drop_frame(struct core *c, const struct link *k, const struct frame *f)
-{
-    c->stale++;
-    out_log(&c->out, LOG_LEVEL_INFO,
-            "%s from vpid %u epoch %llu refused: the link is that of vpid %u epoch %llu",
-            msg_name(f->type), f->src, (unsigned long long)f->src_epoch.ctr, k->vpid,
-            (unsigned long long)k->epoch.ctr);
-}
-
-static void neigh_frame(struct core *c, struct link *k, const struct frame *f, struct cur *body)
-{
-    struct err err = {0};
-    struct msg m;
-
-    if (msg_decode(body, f->type, &m, &err) < 0) {
-        neigh_refuse_frame(c, k, &err);
-        return;
-    }
-    if (is_peers(k, f))
-        dispatch_link(c, k, &m);
-    else
-        drop_frame(c, k, f);
-    msg_free(&m);
-}
-
-static void take_routed(struct core *c, const struct frame *f, const uint8_t *data, size_t len)
-{
-    c->routed++;
-    rml_input(c->rml, f, data, len);
-}
-
-void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len)
-{
-    struct link *k = links_by_conn(c->links, conn);
-    struct cur cur = cur_of(data, len);
-    struct err err = {0};
-    struct frame f;
-
-    if (!k)
-        return;
-    k->heard_ms = c->out.now_ms;
-    k->pinged = false;
-    if (frame_decode(&cur, &f, &err) < 0)
-        neigh_refuse_frame(c, k, &err);
-    else if (f.type < MSG_ROUTED)
-        neigh_frame(c, k, &f, &cur);
-    else if (f.src == VPID_HEAD && k->incoming)
-        drop_frame(c, k, &f); /* messages of the head do not come from a child */
-    else if (k->state == LINK_UP || k->state == LINK_CLOSING)
-        take_routed(c, &f, data, len);
-    core_settle(c);
-}

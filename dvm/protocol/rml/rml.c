@@ -50,6 +50,7 @@ struct rml_stream {
     uint64_t ack_at;            /* an acknowledgement is owed by then; 0: none */
     size_t owed;                /* received bytes that are not acknowledged yet */
     uint64_t resend_at;         /* 0: nothing on the way */
+    uint64_t route;             /* of the frames in flight (find_route()) */
     unsigned backoff;           /* resends without progress; at most RML_BACKOFFS - 1 */
     unsigned waits_in;          /* the list of resends that it is in */
     UT_hash_handle hh;
@@ -74,6 +75,8 @@ struct rml {
     struct epoch epoch;       /* our own epoch */
     uint64_t stale;           /* frames refused */
     uint64_t circled;         /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
+    uint64_t unrelayed;       /* frames without a session to their next hop, or room in it */
+    bool no_room;             /* a frame of this daemon has met a full neighbour */
 };
 
 /* --- timers. The delay of a list is constant, so its order is that of the times. */
@@ -252,7 +255,27 @@ static struct link *find_hop(const struct rml *r, uint32_t dst)
     struct tree t = members_tree(r->members);
     uint32_t next = tree_next_hop(&t, r->members->self, dst);
 
-    return next == TREE_NONE ? NULL : links_up(r->links, r->members, next);
+    return next == TREE_NONE ? NULL : links_hop(r->links, r->members, next);
+}
+
+static uint64_t mix_route(uint64_t route, uint64_t part)
+{
+    return (route ^ part) * 1099511628211ull;
+}
+
+/* Names the session with the next hop, and the relays that follow with their epochs. While it is
+ * the same, no relay can have lost a frame: neighbours lose none within a session. */
+static uint64_t find_route(const struct rml *r, const struct link *hop, uint32_t dst)
+{
+    struct tree t = members_tree(r->members);
+    uint64_t route = mix_route(mix_route(1469598103934665603ull, hop->id), peer_session(hop->peer));
+    uint32_t v = hop->vpid;
+
+    for (size_t hops = 0; v != TREE_NONE && v != dst && hops < FRAME_HOPS_MAX; hops++) {
+        route = mix_route(mix_route(route, v), members_get(r->members, v)->ctr);
+        v = tree_next_hop(&t, v, dst);
+    }
+    return route;
 }
 
 static void push_frames(struct rml *r, struct rml_stream *s)
@@ -260,15 +283,20 @@ static void push_frames(struct rml *r, struct rml_stream *s)
     struct link *k = find_hop(r, s->key.vpid);
     struct rml_frame *f;
 
-    if (!k)
+    if (!k || !s->unacked)
         return;
+    if (!s->in_flight)
+        s->route = find_route(r, k, s->key.vpid);
     DL_FOREACH(s->unacked, f)
     {
         if (f->sent)
             continue;
         if (s->in_flight > 0 && s->in_flight + f->bytes.len > RML_WINDOW_BYTES)
             return;
-        links_send_raw(r->links, k, f->bytes.data, f->bytes.len);
+        if (links_send_raw(r->links, k, f->bytes.data, f->bytes.len) < 0) {
+            r->no_room = true;
+            return;
+        }
         f->sent = true;
         s->in_flight += f->bytes.len;
         if (s->resend_at == 0)
@@ -429,8 +457,9 @@ static void relay_frame(struct rml *r, const struct frame *f, const uint8_t *dat
 
     if (f->hops >= FRAME_HOPS_MAX)
         r->circled++;
-    else if (k)
-        links_relay(r->links, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES);
+    else if (!k ||
+             links_relay(r->links, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES) < 0)
+        r->unrelayed++;
 }
 
 /* A frame of a later membership version waits, while there is room. */
@@ -515,7 +544,25 @@ void rml_routes_changed(struct rml *r)
     take_deferred(r);
     HASH_ITER(hh, r->streams, s, tmp)
     {
-        resend_unacked(r, s);
+        const struct link *k = s->in_flight ? find_hop(r, s->key.vpid) : NULL;
+
+        if (k && s->route != find_route(r, k, s->key.vpid))
+            resend_unacked(r, s);
+        else
+            push_frames(r, s);
+    }
+}
+
+void rml_room(struct rml *r)
+{
+    struct rml_stream *s, *tmp;
+
+    if (!r->no_room)
+        return;
+    r->no_room = false;
+    HASH_ITER(hh, r->streams, s, tmp)
+    {
+        push_frames(r, s);
     }
 }
 
@@ -541,7 +588,16 @@ static void send_ack(struct rml *r, struct rml_stream *s)
         return;
     buf_init(&b, FRAME_HEADER_BYTES);
     frame_encode(&b, &h);
-    links_send_raw(r->links, k, b.data, b.len);
+    if (links_send_raw(r->links, k, b.data, b.len) < 0)
+        want_ack(r, s, false);
+}
+
+/* The next hop is cut: what was sent still waits here. */
+static bool is_at_hand(const struct rml *r, const struct rml_stream *s)
+{
+    const struct link *k = find_hop(r, s->key.vpid);
+
+    return k && k->state == LINK_CUT;
 }
 
 void rml_tick(struct rml *r)
@@ -549,11 +605,17 @@ void rml_tick(struct rml *r)
     while (r->acks && r->acks->ack_at <= r->out->now_ms)
         send_ack(r, r->acks);
     for (size_t i = 0; i < RML_BACKOFFS; i++) {
-        struct rml_stream *s;
+        struct rml_stream *s, *tmp;
 
-        while ((s = r->resends[i]) && s->resend_at <= r->out->now_ms) {
+        DL_FOREACH_SAFE2(r->resends[i], s, tmp, resend_next)
+        {
+            if (s->resend_at > r->out->now_ms)
+                break;
             s->backoff += s->backoff + 1 < RML_BACKOFFS;
-            resend_unacked(r, s);
+            if (is_at_hand(r, s))
+                want_resend(r, s);
+            else
+                resend_unacked(r, s);
         }
     }
 }

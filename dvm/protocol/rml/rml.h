@@ -38,8 +38,11 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
 void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len);
 /* The next message for this daemon; `bytes` (header and body) is the caller's to free. */
 bool rml_next(struct rml *r, struct buf *bytes);
-/* Routes have changed or a link came up: unacknowledged frames are sent again. */
+/* Routes have changed, or a neighbour is up. Frames in flight are sent again if their route is
+ * another one, since a relay may have taken them with it. */
 void rml_routes_changed(struct rml *r);
+/* A neighbour may have room again for frames that wait. */
+void rml_room(struct rml *r);
 /* The vpid's epoch has ended: its streams end. */
 void rml_forget(struct rml *r, uint32_t vpid);
 void rml_tick(struct rml *r);

@@ -19,6 +19,20 @@ void frame_encode(struct buf *b, const struct frame *f)
     buf_put_u8(b, 0); /* reserved, with the six bytes that follow */
     buf_put_u16(b, 0);
     buf_put_u32(b, 0);
+    buf_put_u64(b, f->hop_seq);
+    buf_put_u64(b, f->hop_ack);
+}
+
+static void set_u64(uint8_t *to, uint64_t v)
+{
+    for (size_t i = 0; i < 8; i++)
+        to[i] = (uint8_t)(v >> (56 - 8 * i));
+}
+
+void frame_set_hop(uint8_t *frame, uint64_t hop_seq, uint64_t hop_ack)
+{
+    set_u64(frame + FRAME_HEADER_BYTES - 16, hop_seq);
+    set_u64(frame + FRAME_HEADER_BYTES - 8, hop_ack);
 }
 
 int frame_decode(struct cur *c, struct frame *out, struct err *err)
@@ -40,6 +54,8 @@ int frame_decode(struct cur *c, struct frame *out, struct err *err)
     (void)cur_u8(c);
     (void)cur_u16(c);
     (void)cur_u32(c);
+    f.hop_seq = cur_u64(c);
+    f.hop_ack = cur_u64(c);
     if (c->bad)
         return err_set(err, "frame: cut in its header");
     if (version != WIRE_VERSION)

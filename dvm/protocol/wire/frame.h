@@ -16,11 +16,11 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 2
+#define WIRE_VERSION 3
 #define VPID_NONE UINT32_MAX
 #define VPID_HEAD 0u
 #define VPID_MAX 1048575u
-#define FRAME_HEADER_BYTES 64
+#define FRAME_HEADER_BYTES 80
 /* A path up and down the deepest tree (radix 2, VPID_MAX) has 40 hops. While daemons hold
  * different trees a frame may circle. It is dropped at this limit, and sent again later. */
 #define FRAME_HOPS_MAX 64
@@ -39,9 +39,14 @@ struct frame {
     uint64_t seq;     /* routed messages: number in the stream src -> dst of this class, from 1 */
     uint64_t ack;     /* all frames of the opposite stream up to this number have arrived */
     uint8_t hops;     /* routed messages: relays so far */
+    /* Between neighbours (dvm/protocol/peer); each hop sets them anew. */
+    uint64_t hop_seq; /* number in the sequence of this peer and direction; 0: outside of it */
+    uint64_t hop_ack; /* all frames of the opposite direction up to this number have arrived */
 };
 
 void frame_encode(struct buf *b, const struct frame *f);
+/* Sets the two numbers of the hop in an encoded frame of at least FRAME_HEADER_BYTES. */
+void frame_set_hop(uint8_t *frame, uint64_t hop_seq, uint64_t hop_ack);
 /* Reads the header and leaves the cursor at the body. -1 and a reason if it is cut or out of its
  * limits; `out` is untouched then. */
 int frame_decode(struct cur *c, struct frame *out, struct err *err)

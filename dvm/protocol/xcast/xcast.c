@@ -95,7 +95,7 @@ static void send_kept(struct xcast *x, struct link *k, const struct frame *from,
     buf_init(&b, MSG_DATA_MAX);
     frame_encode(&b, &f);
     buf_put_raw(&b, slot->body.data + 2, slot->body.len - 2);
-    links_send_raw(x->links, k, b.data, b.len);
+    links_send_op(x->links, k, b.data, b.len);
 }
 
 static size_t children_of(const struct xcast *x, uint32_t **list)
@@ -119,8 +119,8 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
 
     keep_op(x, m);
     for (size_t i = 0; i < n; i++) {
-        k = links_up(x->links, x->members, list[i]);
-        if (k) /* a child without a link asks when it is back */
+        k = links_hop(x->links, x->members, list[i]);
+        if (k) /* a child without a session asks when it is back */
             send_kept(x, k, from, msg_op(m));
     }
     /* daemons linked to us outside the tree, before they reach their place in it */
@@ -130,7 +130,7 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
 
         for (size_t i = 0; i < n; i++)
             child |= list[i] == k->vpid;
-        if (k->state == LINK_UP && k->incoming && !k->joining && !child)
+        if (link_is_greeted(k) && k->incoming && !k->joining && !child)
             send_kept(x, k, from, msg_op(m));
     }
 }
@@ -217,7 +217,7 @@ void xcast_check(struct xcast *x, const struct frame *from)
         x->complete = x->members->version;
         return;
     }
-    k = parent == TREE_NONE ? NULL : links_up(x->links, x->members, parent);
+    k = parent == TREE_NONE ? NULL : links_hop(x->links, x->members, parent);
     if (k && x->acked_up < x->members->version) {
         struct msg m = {.type = MSG_XACK, .xack = {x->members->version}};
 

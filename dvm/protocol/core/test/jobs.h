@@ -56,9 +56,11 @@ static inline void on_action(void *arg, uint32_t vpid, const struct out_act *act
                   CORE_PROC_FAILED, ENOENT, "exec of prog");
 }
 
-static inline struct dvm *dvm_new(void)
+/* Frames take 1..delay_ms; 0: dvm.h's default. */
+static inline struct dvm *dvm_new_delayed(uint64_t delay_ms)
 {
-    struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
+    struct dvm_shape shape = {
+        .members = MEMBERS, .started = MEMBERS, .slots = 2, .delay_ms = delay_ms};
     struct dvm *d = xcalloc(1, sizeof(*d));
     struct sim_hooks h = {.arg = d, .action = on_action};
 
@@ -69,6 +71,11 @@ static inline struct dvm *dvm_new(void)
         d->grace[v] = -1;
     sim_for(d->sim, 500);
     return d;
+}
+
+static inline struct dvm *dvm_new(void)
+{
+    return dvm_new_delayed(0);
 }
 
 static inline void dvm_free(struct dvm *d)

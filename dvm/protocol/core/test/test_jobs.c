@@ -202,7 +202,7 @@ static void a_signal_that_ends_gives_its_code_and_a_grace_but_for_sigkill(void *
 
 static void a_second_signal_that_kills_gives_its_code(void **state)
 {
-    struct dvm *d = dvm_new();
+    struct dvm *d = dvm_new_delayed(1); /* a rank that ends itself takes longer */
 
     submit(d, 1, 6, "100000", "0", plain);
     core_client_signal(core_of(d, 1), CLIENT, SIGTERM);

@@ -52,7 +52,7 @@ static void open_world(struct world *w)
     k = links_accept(w->links, CONN);
     k->vpid = 1;
     k->epoch = (struct epoch){INC, 2};
-    k->state = LINK_UP;
+    links_greeted(w->links, k, 1);
     w->rml = rml_create(&w->out, &w->members, w->links, 0);
     rml_set_epoch(w->rml, (struct epoch){INC, 1});
     w->head = head_create(&o, &w->out, &w->members, w->rml);

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #define INC 5u
 #define DAEMONS 4
@@ -51,7 +52,7 @@ static void link_up(struct daemon *d, uint32_t peer)
     struct link *k = links_accept(d->links, conn_of(peer));
 
     k->vpid = peer;
-    k->state = LINK_UP;
+    links_greeted(d->links, k, links_new_session(d->links));
     k->epoch = (struct epoch){INC, 10 + peer};
 }
 
@@ -100,12 +101,26 @@ static void net_free(struct net *n)
     free(n);
 }
 
+/* The neighbours have received all frames of the hop: what is lost here is lost at a relay. */
+static void acknowledge_hops(struct daemon *d)
+{
+    struct link *k;
+
+    DL_FOREACH(links_first(d->links), k)
+    {
+        struct frame f = {.hop_ack = peer_stats(k->peer).sent};
+
+        assert_int_equal(peer_take(k->peer, peer_links(k->peer), &f, NULL, 0), PEER_DELIVER);
+    }
+}
+
 /* Frames that the daemons want to send are now under way. */
 static void collect(struct net *n)
 {
     struct out_act act;
 
     for (uint32_t v = 0; v < DAEMONS; v++) {
+        acknowledge_hops(&n->d[v]);
         while (out_take(&n->d[v].out, &act)) {
             if (act.kind == OUT_SEND) {
                 assert_true(n->nway < sizeof(n->way) / sizeof(*n->way));
@@ -486,15 +501,46 @@ static void without_progress_a_message_is_sent_again_after_1_s_doubling_to_8_s(v
     net_free(n);
 }
 
-static void a_lost_message_is_sent_again_at_once_when_routes_have_changed(void **state)
+static void a_lost_message_is_sent_again_at_once_in_another_session_with_the_next_hop(void **state)
 {
     struct net *n = net_new();
 
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     lose_all(n);
+    links_drop(n->d[0].links, links_up(n->d[0].links, &n->d[0].members, 1));
+    link_up(&n->d[0], 1);
     rml_routes_changed(n->d[0].rml);
     run(n);
     assert_got(n, 1, 0, CLASS_CONTROL, "x");
+    net_free(n);
+}
+
+static void
+a_lost_message_is_sent_again_at_once_when_a_relay_on_its_way_is_another_one(void **state)
+{
+    struct net *n = net_new();
+    struct msg_member again = facts_of(1, 99);
+
+    say(n, 0, 3, CLASS_CONTROL, "x", 1);
+    lose_all(n);
+    members_add(&n->d[0].members, &again, 1);
+    links_by_conn(n->d[0].links, conn_of(1), NULL)->epoch = again.epoch;
+    rml_routes_changed(n->d[0].rml);
+    collect(n);
+    assert_int_equal(n->nway, 1);
+    net_free(n);
+}
+
+static void no_message_is_sent_again_while_its_route_is_the_same(void **state)
+{
+    struct net *n = net_new();
+
+    say(n, 0, 3, CLASS_CONTROL, "x", 1);
+    collect(n);
+    assert_int_equal(n->nway, 1);
+    rml_routes_changed(n->d[0].rml);
+    collect(n);
+    assert_int_equal(n->nway, 1);
     net_free(n);
 }
 
@@ -703,7 +749,7 @@ static void the_streams_of_an_epoch_end_with_it(void **state)
     say(n, 0, 1, CLASS_CONTROL, "y", 1);
     collect(n);
     assert_int_equal(n->nway, 0); /* the existing link is one to the earlier epoch */
-    links_by_conn(n->d[0].links, conn_of(1))->epoch = again.epoch;
+    links_by_conn(n->d[0].links, conn_of(1), NULL)->epoch = again.epoch;
     rml_routes_changed(n->d[0].rml);
     run(n);
     assert_int_equal(rml_sent(n->d[0].rml, 1, CLASS_CONTROL), 1);
@@ -728,7 +774,10 @@ int main(void)
         cmocka_unit_test(the_end_of_output_is_acknowledged_at_once),
         cmocka_unit_test(a_quarter_of_the_window_is_acknowledged_at_once),
         cmocka_unit_test(without_progress_a_message_is_sent_again_after_1_s_doubling_to_8_s),
-        cmocka_unit_test(a_lost_message_is_sent_again_at_once_when_routes_have_changed),
+        cmocka_unit_test(a_lost_message_is_sent_again_at_once_in_another_session_with_the_next_hop),
+        cmocka_unit_test(
+            a_lost_message_is_sent_again_at_once_when_a_relay_on_its_way_is_another_one),
+        cmocka_unit_test(no_message_is_sent_again_while_its_route_is_the_same),
         cmocka_unit_test(without_a_link_a_message_waits_for_one),
         cmocka_unit_test(a_receiver_without_a_link_acknowledges_later),
         cmocka_unit_test(a_relay_passes_frames_on_and_keeps_no_state),

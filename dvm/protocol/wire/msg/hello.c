@@ -11,6 +11,10 @@ void msg_hello_encode(struct buf *b, const struct msg_hello *m)
     msg_put_member(b, &m->self);
     buf_put_u64(b, m->version);
     msg_put_text(b, m->cpus);
+    buf_put_u64(b, m->session);
+    buf_put_u64(b, m->received);
+    buf_put_u32(b, m->number);
+    buf_put_u8(b, m->alone);
 }
 
 int msg_hello_decode(struct cur *c, struct msg_hello *m, struct err *err)
@@ -20,6 +24,10 @@ int msg_hello_decode(struct cur *c, struct msg_hello *m, struct err *err)
     msg_get_member(c, &m->self);
     m->version = cur_u64(c);
     m->cpus = msg_get_text(c);
+    m->session = cur_u64(c);
+    m->received = cur_u64(c);
+    m->number = cur_u32(c);
+    m->alone = msg_get_flag(c);
     return 0;
 }
 

@@ -19,6 +19,11 @@ struct msg_hello {
     struct msg_member self; /* the caller; without an epoch if it joins */
     uint64_t version;       /* last broadcast that the caller has processed */
     char *cpus;             /* of a caller that joins: its CPUs (dvm/protocol/map/topo.h) */
+    /* The session of the frames (dvm/protocol/peer) that this connection is to continue. */
+    uint64_t session;  /* 0: a new one */
+    uint64_t received; /* all frames of it up to this number have arrived */
+    uint32_t number;   /* of this connection in the session, counted by the caller */
+    bool alone;        /* the caller has no other connection in the session */
 };
 MSG_CODEC(hello);
 MSG_OWNED(hello);

@@ -20,6 +20,8 @@
 #include "dvm/protocol/wire/msg/snapshot.h"
 #include "dvm/protocol/wire/msg/xack.h"
 #include "dvm/protocol/wire/msg/left.h"
+#include "dvm/protocol/wire/msg/hop_ack.h"
+#include "dvm/protocol/wire/msg/link_out.h"
 
 /* From here on routed along the tree, once and in order per (source, destination, class). */
 #include "dvm/protocol/wire/msg/rack.h"

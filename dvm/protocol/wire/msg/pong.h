@@ -3,10 +3,10 @@
 #ifndef DVM_WIRE_MSG_PONG_H
 #define DVM_WIRE_MSG_PONG_H
 
-#include "dvm/protocol/wire/msg/none.h"
+#include "dvm/protocol/wire/msg/probe.h"
 
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(PONG, pong, none, nothing)
+MSG_ROW(PONG, pong, probe, nothing)
 #endif

@@ -9,6 +9,8 @@ void msg_welcome_encode(struct buf *b, const struct msg_welcome *m)
     buf_put_u32(b, m->radix);
     msg_put_epoch(b, m->epoch);
     msg_put_member(b, &m->self);
+    buf_put_u64(b, m->session);
+    buf_put_u64(b, m->received);
 }
 
 int msg_welcome_decode(struct cur *c, struct msg_welcome *m, struct err *err)
@@ -16,8 +18,12 @@ int msg_welcome_decode(struct cur *c, struct msg_welcome *m, struct err *err)
     m->radix = cur_u32(c);
     m->epoch = msg_get_epoch(c);
     msg_get_member(c, &m->self);
+    m->session = cur_u64(c);
+    m->received = cur_u64(c);
     if (epoch_none(m->epoch) || epoch_none(m->self.epoch))
         return err_set(err, "a welcome without an epoch");
+    if (m->session == 0 && !c->bad)
+        return err_set(err, "a welcome without a session");
     return msg_check_radix(m->radix, err);
 }
 

@@ -9,6 +9,8 @@ struct msg_welcome {
     uint32_t radix;
     struct epoch epoch;     /* of the caller */
     struct msg_member self; /* the daemon that answers */
+    uint64_t session;       /* that of the HELLO, if it continues; else a new one */
+    uint64_t received;      /* all frames of it up to this number have arrived */
 };
 MSG_CODEC(welcome);
 MSG_OWNED(welcome);

@@ -61,7 +61,7 @@ static struct link *link_to(struct fixture *f, uint32_t vpid, bool incoming)
 
     k->vpid = vpid;
     k->epoch = life(vpid);
-    k->state = LINK_UP;
+    links_greeted(f->links, k, 1);
     k->incoming = incoming;
     return k;
 }

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The connections to a neighbour: their frames, probes and failures.
+ *
+ * In: connections that open and close, their frames, the clock. Out: frames in their order for the
+ * modules above; PING, PONG, HOP_ACK and LINK_OUT; further connections to the parent; neigh_lost()
+ * when a neighbour has no connection left.
+ *
+ * A connection that fails while others work costs nothing above: dvm/protocol/peer sends again what
+ * it carried. The other side is notified over a good connection, so both map it out although only
+ * one has noticed. A closed connection is made again by the side that made it, with back-off.
+ *
+ * Invariants: a connection that is up carries frames of its neighbour only, in the epoch of
+ * the greeting. Frames in another epoch change nothing.
+ *
+ * Failures: a connection that is silent for ack_ms is closed. A malformed frame, or a number
+ * that the other side cannot have sent, closes its connection. */
+#include "dvm/protocol/core/core_private.h"
+
+#include "base/log/log.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#define REDIAL_MIN_MS 100
+#define REDIAL_MAX_MS 5000
+
+/* --- failures */
+
+/* The next connection is made after a time that doubles with each failure. */
+void conn_redial_later(struct core *c, struct link *k)
+{
+    if (k->incoming)
+        return;
+    k->redial_ms = k->redial_ms == 0                  ? REDIAL_MIN_MS
+                   : k->redial_ms > REDIAL_MAX_MS / 2 ? REDIAL_MAX_MS
+                                                      : 2 * k->redial_ms;
+    k->redial_at = c->out.now_ms + k->redial_ms;
+}
+
+static void tell_link_out(struct core *c, struct link *k, uint32_t number, bool closed)
+{
+    struct msg m = {.type = MSG_LINK_OUT, .link_out = {number, closed}};
+
+    if (k->state == LINK_UP)
+        neigh_say(c, k, &m);
+}
+
+/* The connection is closed already. */
+static void lose_conn(struct core *c, struct link *k, struct peer_link *at, enum link_loss_how how,
+                      const char *why)
+{
+    uint32_t number = at->number;
+    bool was_up = at->state >= PEER_LINK_UP;
+
+    links_drop_conn(c->links, k, at);
+    if (peer_links_greeted(k->peer)) {
+        if (was_up && k->state == LINK_UP) {
+            k->failed = true;
+            out_log(&c->out, LOG_LEVEL_INFO, "one of the links to vpid %u is lost: %s", k->vpid,
+                    why);
+            tell_link_out(c, k, number, true);
+        }
+        conn_redial_later(c, k);
+        return;
+    }
+    neigh_lost(c, k, how, why);
+}
+
+static void close_conn(struct core *c, struct link *k, struct peer_link *at, const char *why)
+{
+    bool closing = k->state == LINK_CLOSING || k->peer_bye;
+
+    out_close(&c->out, at->conn, false);
+    lose_conn(c, k, at, closing ? LOSS_AFTER_BYE : LOSS_BY_BREAK, why);
+}
+
+static void map_out(struct core *c, struct link *k, struct peer_link *at, const char *why)
+{
+    if (!peer_link_fail(k->peer, at))
+        return;
+    k->failed = true;
+    out_log(&c->out, LOG_LEVEL_WARN, "link %u to vpid %u is mapped out: %s", at->number, k->vpid,
+            why);
+    tell_link_out(c, k, at->number, false);
+}
+
+/* --- time */
+
+static void send_ping(struct core *c, struct link *k, struct peer_link *at)
+{
+    struct msg m = {.type = MSG_PING, .ping = {c->out.now_ms}};
+    struct frame from = rml_from(c->rml);
+
+    links_send_on(c->links, k, at, &from, &m);
+    peer_link_asked(k->peer, at);
+}
+
+/* Its limit is link_due(). */
+static bool is_ending(const struct link *k)
+{
+    return k->state == LINK_CLOSING || k->state == LINK_REFUSED;
+}
+
+static uint64_t conn_due(const struct core *c, const struct peer_link *at)
+{
+    if (at->state >= PEER_LINK_UP)
+        return at->heard_ms + (at->pinged ? c->opts.ack_ms : c->opts.ack_ms / 2);
+    return at->opened_ms + c->opts.ack_ms;
+}
+
+/* Times of the neighbour as a whole. */
+static uint64_t link_due(const struct core *c, const struct link *k)
+{
+    switch (k->state) {
+    case LINK_CLOSING:
+        return k->opened_ms + c->opts.leave_ms;
+    case LINK_REFUSED:
+    case LINK_CUT:
+        return k->opened_ms + c->opts.ack_ms;
+    default:
+        return UINT64_MAX;
+    }
+}
+
+/* True if the list may have changed. */
+static bool end_link(struct core *c, struct link *k)
+{
+    if (link_due(c, k) > c->out.now_ms)
+        return false;
+    if (k->state == LINK_CUT && !peer_links(k->peer)) { /* its loss is known */
+        links_drop(c->links, k);
+    } else {
+        enum link_loss_how how = k->state == LINK_CLOSING ? LOSS_AFTER_BYE : LOSS_BY_BREAK;
+
+        if (k->state == LINK_CUT) /* it is being called in vain */
+            k->state = LINK_GREETING;
+        neigh_lost(c, k, how, "the peer is silent");
+    }
+    return true;
+}
+
+/* No other connection of it is greeted. */
+static bool is_last(const struct link *k, const struct peer_link *at)
+{
+    return peer_links_greeted(k->peer) <= (at->state >= PEER_LINK_UP);
+}
+
+static bool check_silence(struct core *c, struct link *k)
+{
+    struct peer_link *at, *tmp;
+
+    if (is_ending(k))
+        return false;
+    DL_FOREACH_SAFE(peer_links(k->peer), at, tmp)
+    {
+        if (conn_due(c, at) > c->out.now_ms)
+            continue;
+        if (at->state >= PEER_LINK_UP && !at->pinged) {
+            at->pinged = true;
+            send_ping(c, k, at);
+            continue;
+        }
+        if (!k->incoming && k->vpid == members_parent(&c->members) && is_last(k, at))
+            c->ask_head = true; /* a parent that hangs would not answer the next call either */
+        close_conn(c, k, at, "the peer is silent");
+        return true;
+    }
+    return false;
+}
+
+static void compare_conns(struct core *c, struct link *k)
+{
+    struct peer_link *at;
+
+    if (k->state != LINK_UP)
+        return;
+    at = peer_link_slow(k->peer);
+    if (at)
+        map_out(c, k, at, "far slower than others");
+    while ((at = peer_link_probe(k->peer)))
+        send_ping(c, k, at);
+}
+
+static bool wants_more(const struct core *c, const struct link *k)
+{
+    const struct peer_link *at;
+    size_t n = 0;
+
+    DL_COUNT(peer_links(k->peer), at, n);
+    return k->id == c->parent_id && k->state == LINK_UP && !c->finishing && n < c->opts.links;
+}
+
+static void dial_more(struct core *c, struct link *k)
+{
+    while (wants_more(c, k) && k->redial_at <= c->out.now_ms) {
+        if (!links_dial(c->links, k))
+            return;
+        if (k->redial_at)
+            return; /* one at a time after a failure */
+    }
+}
+
+/* After a change of the list the next tick goes on. */
+void conn_tick(struct core *c)
+{
+    struct link *k, *tmp;
+
+    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    {
+        compare_conns(c, k);
+        dial_more(c, k);
+        if (end_link(c, k) || check_silence(c, k))
+            return;
+    }
+}
+
+static uint64_t pick_earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t conn_deadline(const struct core *c)
+{
+    uint64_t due = UINT64_MAX;
+    const struct peer_link *at;
+    const struct link *k;
+
+    DL_FOREACH(links_first(c->links), k)
+    {
+        due = pick_earlier(due, link_due(c, k));
+        if (!is_ending(k)) {
+            DL_FOREACH(peer_links(k->peer), at)
+            {
+                due = pick_earlier(due, conn_due(c, at));
+            }
+        }
+        if (k->state == LINK_UP)
+            due = pick_earlier(due, peer_deadline(k->peer));
+        if (wants_more(c, k))
+            due = pick_earlier(due, k->redial_at);
+    }
+    return due;
+}
+
+void conn_acks(struct core *c)
+{
+    struct frame from = rml_from(c->rml);
+    struct link *k;
+
+    DL_FOREACH(links_first(c->links), k)
+    {
+        struct msg m = {.type = MSG_HOP_ACK};
+
+        if (k->state != LINK_UP || !peer_ack_due(k->peer))
+            continue;
+        m.hop_ack.n = peer_ranges(k->peer, m.hop_ack.ranges);
+        links_send_on(c->links, k, peer_ack_link(k->peer), &from, &m);
+    }
+}
+
+void conn_end(struct core *c, struct link *k)
+{
+    struct frame from = rml_from(c->rml);
+    struct peer_link *at;
+
+    DL_FOREACH(peer_links(k->peer), at)
+    {
+        struct msg m = {.type = MSG_HOP_ACK};
+
+        if (at->state < PEER_LINK_UP)
+            continue;
+        m.hop_ack.n = peer_ranges(k->peer, m.hop_ack.ranges);
+        links_send_on(c->links, k, at, &from, &m);
+    }
+    links_close(c->links, k, true);
+}
+
+/* --- connections that open and close */
+
+int conn_joined(struct core *c, struct link *k, struct peer_link *at, uint64_t received)
+{
+    struct err err = {0};
+    bool probation = k->failed && peer_links_greeted(k->peer);
+
+    if (peer_link_greeted(k->peer, at, received, probation) < 0) {
+        err_set(&err, "it acknowledges frames that were never sent");
+        conn_refuse_frame(c, k, &err);
+        return -1;
+    }
+    if (k->state == LINK_CUT)
+        k->state = LINK_UP;
+    send_ping(c, k, at);
+    return 0;
+}
+
+static bool is_accepted(const struct core *c, const struct link *k)
+{
+    return k->member_role && (k->vpid != VPID_HEAD || k->head_role);
+}
+
+void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *role,
+                    const char *cluster)
+{
+    bool daemon = strcmp(role, "member") == 0 || strcmp(role, "head") == 0;
+    struct peer_link *at = NULL;
+    struct link *k;
+
+    if (incoming)
+        links_accept(c->links, conn);
+    k = links_by_conn(c->links, conn, &at);
+    if (!k)
+        return;
+    k->head_role = strcmp(role, "head") == 0;
+    k->member_role = daemon && strcmp(cluster, c->opts.cluster) == 0;
+    peer_link_opened(k->peer, at);
+    if (is_ending(k)) {
+        links_close_conn(c->links, k, at, false);
+    } else if (!incoming && !is_accepted(c, k)) {
+        out_log(&c->out, LOG_LEVEL_ERROR,
+                "the daemon at the other end shows a certificate of role %s, cluster %s", role,
+                cluster);
+        close_conn(c, k, at, "wrong certificate");
+    } else if (!incoming) {
+        greet_open(c, k, at);
+    }
+    core_settle(c);
+}
+
+void core_conn_closed(struct core *c, uint64_t conn, const char *why)
+{
+    struct peer_link *at;
+    struct link *k = links_by_conn(c->links, conn, &at);
+
+    if (k)
+        lose_conn(c, k, at,
+                  k->state == LINK_CLOSING || k->peer_bye ? LOSS_AFTER_BYE : LOSS_BY_BREAK, why);
+    core_settle(c);
+}
+
+/* --- frames */
+
+void conn_refuse_frame(struct core *c, struct link *k, const struct err *err)
+{
+    struct peer_link *at = links_in(c->links) ? links_in(c->links) : peer_best(k->peer);
+
+    c->stale++;
+    out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
+            k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
+    if (at)
+        close_conn(c, k, at, err->msg);
+}
+
+/* A link that is up carries frames of its peer only, in the epoch of the greeting. */
+static bool is_peers(const struct link *k, const struct frame *f)
+{
+    return (k->state != LINK_UP && k->state != LINK_CLOSING) ||
+           (f->src == k->vpid && epoch_eq(f->src_epoch, k->epoch));
+}
+
+static void drop_frame(struct core *c, const struct link *k, const struct frame *f)
+{
+    c->stale++;
+    out_log(&c->out, LOG_LEVEL_INFO,
+            "%s from vpid %u epoch %llu refused: the link is that of vpid %u epoch %llu",
+            msg_name(f->type), f->src, (unsigned long long)f->src_epoch.ctr, k->vpid,
+            (unsigned long long)k->epoch.ctr);
+}
+
+static void take_neighbours(struct core *c, struct link *k, const struct frame *f, struct cur *body)
+{
+    struct err err = {0};
+    struct msg m;
+
+    if (msg_decode(body, f->type, &m, &err) < 0) {
+        conn_refuse_frame(c, k, &err);
+        return;
+    }
+    if (is_peers(k, f))
+        dispatch_link(c, k, &m);
+    else
+        drop_frame(c, k, f);
+    msg_free(&m);
+}
+
+/* A frame in its turn. */
+static void take_frame(struct core *c, struct link *k, const uint8_t *data, size_t len)
+{
+    struct cur cur = cur_of(data, len);
+    struct err err = {0};
+    struct frame f;
+
+    if (frame_decode(&cur, &f, &err) < 0) {
+        conn_refuse_frame(c, k, &err);
+    } else if (f.type < MSG_ROUTED) {
+        take_neighbours(c, k, &f, &cur);
+    } else if (f.src == VPID_HEAD && k->incoming) {
+        drop_frame(c, k, &f); /* messages of the head do not come from a child */
+    } else if (k->state == LINK_UP || k->state == LINK_CLOSING) {
+        c->routed++;
+        rml_input(c->rml, &f, data, len);
+    }
+}
+
+bool conn_take_early(struct core *c)
+{
+    struct link *k;
+    struct buf b;
+
+    if (!c->has_early)
+        return false;
+    DL_FOREACH(links_first(c->links), k)
+    {
+        if (!peer_next(k->peer, &b))
+            continue;
+        take_frame(c, k, b.data, b.len); /* the neighbour may depart with it */
+        buf_free(&b);
+        core_settle(c);
+        return true;
+    }
+    c->has_early = false;
+    return false;
+}
+
+/* Only within a session the header's numbers of the hop mean something. */
+static enum peer_taken number_frame(struct link *k, struct peer_link *at, const uint8_t *data,
+                                    size_t len)
+{
+    struct cur cur = cur_of(data, len);
+    struct frame f;
+
+    if (at->state < PEER_LINK_UP || frame_decode(&cur, &f, NULL) < 0)
+        return PEER_DELIVER;
+    return peer_take(k->peer, at, &f, data, len);
+}
+
+void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct peer_link *at;
+    struct link *k = links_by_conn(c->links, conn, &at);
+    struct err err = {0};
+
+    if (!k)
+        return;
+    at->heard_ms = c->out.now_ms;
+    at->pinged = false;
+    links_set_in(c->links, at);
+    switch (number_frame(k, at, data, len)) {
+    case PEER_WRONG:
+        err_set(&err, "a number of the hop that cannot be right");
+        conn_refuse_frame(c, k, &err);
+        break;
+    case PEER_DELIVER:
+        take_frame(c, k, data, len);
+        c->has_early = true; /* perhaps: their turn may have come */
+        break;
+    case PEER_KEPT:
+        break;
+    }
+    links_set_in(c->links, NULL);
+    rml_room(c->rml);
+    core_settle(c);
+}
+
+/* --- messages about connections */
+
+static void take_ping(struct core *c, struct link *k, struct msg *m)
+{
+    struct msg pong = {.type = MSG_PONG, .pong = m->ping};
+
+    if (k->state ==
+        LINK_UP) /* after BYE a message could reach a closed connection and reset the link */
+        neigh_say(c, k, &pong);
+}
+
+static void take_pong(struct core *c, struct link *k, struct msg *m)
+{
+    struct peer_link *at = links_in(c->links);
+
+    if (m->pong.sent_ms > c->out.now_ms ||
+        !peer_link_answered(k->peer, at, c->out.now_ms - m->pong.sent_ms))
+        return;
+    k->redial_ms = 0;
+    out_log(&c->out, LOG_LEVEL_INFO, "link %u to vpid %u is taken back", at->number, k->vpid);
+}
+
+static void take_hop_ack(struct core *c, struct link *k, struct msg *m)
+{
+    peer_acked(k->peer, m->hop_ack.ranges, m->hop_ack.n);
+}
+
+static void take_link_out(struct core *c, struct link *k, struct msg *m)
+{
+    struct peer_link *at = peer_link_numbered(k->peer, m->link_out.number);
+
+    if (!at || at->state < PEER_LINK_UP)
+        return;
+    if (m->link_out.closed) {
+        close_conn(c, k, at, "the other side has lost it");
+    } else if (peer_link_fail(k->peer, at)) {
+        k->failed = true;
+        out_log(&c->out, LOG_LEVEL_WARN, "link %u to vpid %u is mapped out by the other side",
+                at->number, k->vpid);
+    }
+}
+
+const struct link_handler conn_handlers[] = {
+    {MSG_PING, LINK_WHEN_GREETED, take_ping},
+    {MSG_PONG, LINK_WHEN_GREETED, take_pong},
+    {MSG_HOP_ACK, LINK_WHEN_GREETED, take_hop_ack},
+    {MSG_LINK_OUT, LINK_WHEN_GREETED, take_link_out},
+    {0},
+};

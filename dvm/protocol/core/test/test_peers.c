@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Failures of links between a member and the head, over virtual wires: what the daemons above
+ * notice of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/core_inspect.h"
+#include "dvm/sim/sim.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define KIND 7
+
+struct world {
+    struct sim *sim;
+    uint64_t got; /* number of the last message that the head got; they come in order */
+    uint64_t sent;
+    bool lost_lifeline; /* of vpid 1 */
+};
+
+static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct world *w = arg;
+    uint64_t number;
+
+    if (act->kind == OUT_LOG && vpid == 1 && strstr(act->log.text, "lifeline to vpid 0:"))
+        w->lost_lifeline = true;
+    if (act->kind != OUT_APP || act->app.kind != KIND)
+        return;
+    assert_int_equal(act->app.data.len, sizeof(number));
+    memcpy(&number, act->app.data.data, sizeof(number));
+    assert_int_equal(number, w->got + 1);
+    w->got = number;
+}
+
+static void boot(struct world *w, uint32_t links)
+{
+    struct sim_opts o = {
+        .nodes = 2, .radix = 2, .slots = 1, .size = 1, .seed = 42, .delay_ms = 3, .links = links};
+    struct sim_hooks h = {.arg = w, .action = on_action};
+
+    memset(w, 0, sizeof(*w));
+    w->sim = sim_create(&o);
+    sim_watch(w->sim, &h);
+    sim_start(w->sim, 0);
+    sim_start(w->sim, 1);
+    sim_for(w->sim, 1000);
+    assert_int_equal(core_state(sim_core(w->sim, 1)), CORE_WIRED);
+    w->lost_lifeline = false;
+}
+
+static void send_some(struct world *w, size_t n)
+{
+    while (n--) {
+        w->sent++;
+        core_time(sim_core(w->sim, 1), sim_now(w->sim), sim_now(w->sim));
+        assert_int_equal(core_app_send(sim_core(w->sim, 1), 0, CLASS_BULK, KIND, &w->sent,
+                                       sizeof(w->sent), NULL),
+                         0);
+        sim_drain(w->sim, 1);
+    }
+}
+
+static void keep_peer(void *arg, const struct core_inspect_peer *p)
+{
+    *(struct core_inspect_peer *)arg = *p;
+}
+
+static struct core_inspect_peer lifeline_of(struct world *w)
+{
+    struct core_inspect_peer p = {.vpid = VPID_NONE};
+
+    core_inspect_peers(sim_core(w->sim, 1), keep_peer, &p);
+    return p;
+}
+
+static void fail_one(struct world *w, enum sim_link_fault how)
+{
+    uint32_t a, b;
+
+    assert_true(sim_link_fails(w->sim, how, &a, &b));
+}
+
+static void a_member_opens_the_links_that_it_is_configured_for(void **state)
+{
+    struct world w;
+
+    for (uint32_t links = 1; links <= PEER_LINKS_MAX; links++) {
+        boot(&w, links);
+        assert_int_equal(lifeline_of(&w).links, links);
+        sim_destroy(w.sim);
+    }
+}
+
+static void the_reset_of_one_of_two_links_is_not_noticed_above_and_the_link_comes_back(void **state)
+{
+    struct world w;
+    uint64_t session, before;
+
+    boot(&w, 2);
+    session = lifeline_of(&w).session;
+    send_some(&w, 20);
+    fail_one(&w, SIM_LINK_BREAK);
+    before = sim_now(w.sim);
+    send_some(&w, 20);
+    sim_for(w.sim, 40);
+    assert_int_equal(w.got, 40);
+    assert_true(sim_now(w.sim) - before <= 40);
+    assert_false(w.lost_lifeline);
+    sim_for(w.sim, 5000);
+    assert_int_equal(lifeline_of(&w).links, 2);
+    assert_int_equal(lifeline_of(&w).out, 0);
+    assert_int_equal(lifeline_of(&w).session, session);
+    sim_destroy(w.sim);
+}
+
+static void a_reset_of_the_only_link_continues_the_session_at_once(void **state)
+{
+    struct world w;
+    uint64_t session, version;
+
+    boot(&w, 1);
+    session = lifeline_of(&w).session;
+    version = core_stats(sim_core(w.sim, 0)).version;
+    send_some(&w, 20);
+    sim_break(w.sim, 0, 1);
+    send_some(&w, 20);
+    sim_for(w.sim, 40); /* a connection, a greeting, the frames */
+    assert_int_equal(w.got, 40);
+    assert_int_equal(lifeline_of(&w).session, session);
+    assert_int_equal(core_stats(sim_core(w.sim, 0)).version, version);
+    sim_destroy(w.sim);
+}
+
+static void only_frames_that_have_not_arrived_are_sent_again(void **state)
+{
+    struct world w;
+
+    boot(&w, 1);
+    send_some(&w, 20);
+    sim_for(w.sim, 1000);
+    assert_int_equal(w.got, 20);
+    sim_break(w.sim, 0, 1);
+    sim_for(w.sim, 1000);
+    assert_int_equal(lifeline_of(&w).frames.again, 0);
+    sim_destroy(w.sim);
+}
+
+static void a_link_that_fails_in_one_direction_is_mapped_out_and_replaced(void **state)
+{
+    struct world w;
+
+    for (unsigned i = 0; i < 8; i++) {
+        boot(&w, 2);
+        for (unsigned skip = 0; skip < i; skip++)
+            (void)sim_random(w.sim, 2); /* another link, or another direction */
+        fail_one(&w, SIM_LINK_MUTE);
+        send_some(&w, 20);
+        sim_for(w.sim, 2 * PEER_SLOW_MS);
+        assert_int_equal(w.got, 20);
+        assert_false(w.lost_lifeline);
+        sim_for(w.sim, 30000);
+        assert_int_equal(lifeline_of(&w).links, 2);
+        assert_int_equal(lifeline_of(&w).out, 0);
+        sim_destroy(w.sim);
+    }
+}
+
+static void a_member_without_any_link_is_lost_after_the_grace(void **state)
+{
+    struct world w;
+
+    boot(&w, 2);
+    sim_partition(w.sim, 1, 1);
+    sim_break(w.sim, 0, 1);
+    sim_for(w.sim, 1000);
+    assert_int_equal(core_stats(sim_core(w.sim, 0)).live, 2);
+    sim_for(w.sim, 30000);
+    assert_int_equal(core_stats(sim_core(w.sim, 0)).live, 1);
+    sim_heal(w.sim);
+    sim_for(w.sim, 30000);
+    assert_int_equal(core_stats(sim_core(w.sim, 0)).live, 2); /* it has joined anew */
+    sim_destroy(w.sim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_opens_the_links_that_it_is_configured_for),
+        cmocka_unit_test(
+            the_reset_of_one_of_two_links_is_not_noticed_above_and_the_link_comes_back),
+        cmocka_unit_test(a_reset_of_the_only_link_continues_the_session_at_once),
+        cmocka_unit_test(only_frames_that_have_not_arrived_are_sent_again),
+        cmocka_unit_test(a_link_that_fails_in_one_direction_is_mapped_out_and_replaced),
+        cmocka_unit_test(a_member_without_any_link_is_lost_after_the_grace),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
