@@ -380,6 +380,8 @@ static void on_after(void *arg, uint32_t vpid)
     *n = (struct seen_node){now, m->version, m->repairs, sim_life(c->sim, vpid), n->up};
     check_links(c, vpid);
     check_peers(c, vpid);
+    if (*sim_files_wrong(c->sim))
+        check_fail(c, "link-exactly-once", "%s", sim_files_wrong(c->sim));
     if (core_stats(core).backlog_most > BACKLOG_MAX + (size_t)m->n * BACKLOG_PER_MEMBER)
         check_fail(c, "bounded-backlog", "%llu bytes wait in one stream of vpid %u",
                    (unsigned long long)core_stats(core).backlog_most, vpid);

@@ -57,8 +57,9 @@ static void on_write(const char *nspace, const void *piece, size_t len, void *ar
         return;
     if (piece_decode(piece, len, &p, &err) < 0 ||
         piece_follow(&w->order, w->nfiles, &p, &err) < 0) {
-        fprintf(stderr, "sim: a writer of job %s: %s\n", nspace, err.msg);
-        abort();
+        if (!*s->wrong)
+            snprintf(s->wrong, sizeof(s->wrong), "a writer of job %s: %s", nspace, err.msg);
+        return;
     }
     w->got += len;
     if (w->at == UINT64_MAX)
@@ -221,6 +222,11 @@ bool sim_ready(const struct sim *s, uint32_t vpid, const char *nspace)
     const struct writer *w = find_writer(s, vpid, nspace);
 
     return w && w->checked && (w->written || !w->nfiles);
+}
+
+const char *sim_files_wrong(const struct sim *s)
+{
+    return s->wrong;
 }
 
 struct files_stats sim_files_stats(const struct sim *s, uint32_t vpid)

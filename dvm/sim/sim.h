@@ -113,6 +113,8 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w);
 /* All files of the job are on the daemon's disk and its ranks can start there, independent of
  * what its core says. */
 bool sim_ready(const struct sim *s, uint32_t vpid, const char *nspace);
+/* The first piece of a file that came out of its order; empty: none did. */
+const char *sim_files_wrong(const struct sim *s);
 struct files_stats sim_files_stats(const struct sim *s,
                                    uint32_t vpid); /* nothing: it does not run */
 /* Ranks of the job that should stop, run, and have not stopped. */

@@ -106,6 +106,7 @@ struct sim {
     struct wire *wires, *by_a, *by_b;
     struct rank_proc *procs;
     struct writer *writers;
+    char wrong[640]; /* the first piece of a file that no writer can take; empty: none */
     uint64_t now, numbers, conns;
     uint64_t rng;
     struct sim_job jobs[SIM_JOBS_MAX];
