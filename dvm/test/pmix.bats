@@ -36,6 +36,16 @@ teardown() { end_dvm; }
     [ "$output" = "spawn: parents=2 children=8 ok" ]
 }
 
+@test "MPI: a spawn that only its parents leave no slots for fails at once, and delays no other job" {
+    start_dvm 2 --slots 1
+    run --separate-stderr prun -n 2 "$examples/mpi_spawn" 1
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"MPI_ERR_SPAWN"* ]]
+    run -0 prun -n 2 --oversubscribe "$examples/mpi_spawn" 1
+    [ "$output" = "spawn: parents=2 children=1 ok" ]
+    run -0 prun -n 1 "$probe" spawn 1 true
+}
+
 # topology_of VPID: the file that ranks of that daemon share the machine's topology by.
 topology_of() { find "$DVM_SESSION_DIR/$1" -name topology.hwloc; }
 

@@ -183,10 +183,13 @@ bool core_live_in(const struct core *c, uint32_t vpid, uint64_t epoch)
  * has departed. */
 static void check_done(struct core *c, struct client *x)
 {
-    struct client_msg m = {.type = CLIENT_DONE, .done = {(uint32_t)x->exit_code, x->text}};
+    struct client_end end = {(uint32_t)x->exit_code, x->text};
+    struct client_msg m = {.type = CLIENT_DONE, .done = end};
 
     if (!x->done)
         return;
+    if (!x->nspace) /* the head has not taken the job: another daemon may have more luck */
+        m = (struct client_msg){.type = CLIENT_AWAY, .away = end};
     while (x->nwait > 0) {
         uint32_t vpid = x->wait[x->nwait - 1];
 

@@ -2,6 +2,7 @@
 /* Jobs that ranks have spawned, and their parents: the effect of the end of one on the other. */
 #include "dvm/protocol/core/local_private.h"
 #include "dvm/protocol/core/test/jobs.h"
+#include "dvm/protocol/wire/exit_code.h"
 
 /* A job of one rank, as a rank on vpid 2 spawns it. */
 static void spawn_ending(struct dvm *d, uint32_t client, const char *parent, const char *ms,
@@ -19,6 +20,105 @@ static void spawn_ending(struct dvm *d, uint32_t client, const char *parent, con
 static void spawn(struct dvm *d, uint32_t client, const char *parent, const char *ms)
 {
     spawn_ending(d, client, parent, ms, "0");
+}
+
+/* A job of `ranks` that run for `ms`; `parent`: a rank of that job spawns it, "": none. */
+static const struct sim_job *submit_kin(struct dvm *d, uint32_t client, uint32_t ranks,
+                                        const char *ms, const char *parent, uint32_t flags)
+{
+    char *argv[] = {(char *)ms, "0", NULL};
+    char *env[] = {NULL};
+    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = ranks};
+    struct job_spec spec = {
+        .napps = 1, .apps = &app, .parent_nspace = (char *)parent, .flags = flags};
+
+    core_submit(core_of(d, 2), client, &spec);
+    settle(d, 2);
+    return sim_job(d->sim, client);
+}
+
+/* The DVM has six slots. */
+static void a_spawn_that_fits_only_when_its_parents_have_ended_is_refused_at_once(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *parent = submit_kin(d, 9, 4, "60000", "", 0), *child, *grandchild;
+
+    child = submit_kin(d, 10, 1, "60000", parent->nspace, 0);
+    assert_int_equal(child->state, JOB_RUNNING);
+    grandchild = submit_kin(d, 11, 2, "1", child->nspace, 0);
+    assert_true(grandchild->done);
+    assert_int_equal(grandchild->exit_code, EXIT_CODE_NOT_LAUNCHED);
+    assert_non_null(strstr(grandchild->text, "are held by the jobs that wait for this one"));
+    assert_false(parent->done || child->done);
+    grandchild = submit_kin(d, 12, 1, "1", child->nspace, 0);
+    assert_true(grandchild->done);
+    assert_int_equal(grandchild->exit_code, 0);
+    dvm_free(d);
+}
+
+static void a_spawn_waits_for_the_slots_of_jobs_that_are_not_its_parents(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *parent = submit_kin(d, 9, 4, "60000", "", 0), *child;
+
+    submit_kin(d, 10, 2, "3000", "", 0);
+    child = submit_kin(d, 11, 2, "1", parent->nspace, 0);
+    assert_false(child->done);
+    sim_for(d->sim, 4000);
+    assert_true(child->done);
+    assert_int_equal(child->exit_code, 0);
+    assert_false(parent->done);
+    dvm_free(d);
+}
+
+static void a_spawn_passes_a_job_that_waits_for_its_parent(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *parent = submit_kin(d, 9, 2, "10000", "", 0), *large, *child;
+
+    large = submit_kin(d, 10, 6, "1", "", 0);
+    child = submit_kin(d, 11, 1, "1000", parent->nspace, 0);
+    assert_int_equal(child->state, JOB_RUNNING);
+    assert_false(large->accepted && large->state == JOB_RUNNING);
+    assert_false(submit_kin(d, 12, 1, "1", "", 0)->done); /* no parent: it waits behind */
+    sim_for(d->sim, 15000);
+    assert_true(child->done && large->done);
+    assert_int_equal(large->exit_code, 0);
+    dvm_free(d);
+}
+
+/* Each parent's child waits for the end of the other. */
+static void jobs_pass_families_that_wait_for_each_other(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *one = submit_kin(d, 9, 2, "60000", "", 0);
+    const struct sim_job *two = submit_kin(d, 10, 2, "60000", "", 0);
+
+    assert_false(submit_kin(d, 11, 4, "1", one->nspace, 0)->done);
+    assert_false(submit_kin(d, 12, 4, "1", two->nspace, 0)->done);
+    assert_true(submit_kin(d, 13, 2, "1", "", 0)->done);
+    assert_true(submit_kin(d, 14, 1, "1", "", 0)->done);
+    dvm_free(d);
+}
+
+static void a_child_may_oversubscribe_and_must_not_wait_if_its_parent_is_so(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *parent = submit_kin(d, 9, 7, "60000", "", JOB_OVERSUBSCRIBE), *child;
+
+    child = submit_kin(d, 10, 3, "1", parent->nspace, 0);
+    assert_true(child->done);
+    assert_int_equal(child->exit_code, 0);
+    core_client_signal(core_of(d, 2), 9, SIGKILL);
+    settle(d, 2);
+    sim_for(d->sim, 3000);
+    parent = submit_kin(d, 11, 4, "60000", "", JOB_NO_WAIT);
+    submit_kin(d, 12, 2, "60000", "", 0);
+    child = submit_kin(d, 13, 1, "1", parent->nspace, 0);
+    assert_true(child->done);
+    assert_int_equal(child->exit_code, EXIT_CODE_NOT_LAUNCHED);
+    assert_non_null(strstr(child->text, "(--no-wait)"));
+    dvm_free(d);
 }
 
 /* The name of the next job, which any client can guess. */
@@ -217,6 +317,11 @@ static void a_spawned_job_that_is_ended_on_purpose_has_not_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_spawn_that_fits_only_when_its_parents_have_ended_is_refused_at_once),
+        cmocka_unit_test(a_spawn_waits_for_the_slots_of_jobs_that_are_not_its_parents),
+        cmocka_unit_test(a_spawn_passes_a_job_that_waits_for_its_parent),
+        cmocka_unit_test(jobs_pass_families_that_wait_for_each_other),
+        cmocka_unit_test(a_child_may_oversubscribe_and_must_not_wait_if_its_parent_is_so),
         cmocka_unit_test(a_job_that_calls_itself_its_parent_has_none_and_ends),
         cmocka_unit_test(a_job_that_names_a_later_one_as_its_parent_stays_on_its_own),
         cmocka_unit_test(a_job_whose_parent_is_not_known_is_one_of_its_own),

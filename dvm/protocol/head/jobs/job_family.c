@@ -53,8 +53,34 @@ struct job *job_family_join(struct jobs *js, struct job *j)
         add_watcher(j, j->submit_vpid);
     if (!parent)
         return NULL;
+    j->map.spec.flags |= parent->map.spec.flags & (JOB_OVERSUBSCRIBE | JOB_NO_WAIT);
     parent->nchildren++;
     return parent;
+}
+
+static void mark_ancestors(const struct jobs *js, const struct job *j, uint64_t mark, bool *any)
+{
+    struct job *a = parent_of(js, j);
+
+    for (; a && a->kin_mark != mark; a = parent_of(js, a)) {
+        a->kin_mark = mark;
+        *any = *any || job_slots_held(a) > 0;
+    }
+}
+
+uint64_t job_family_mark(struct jobs *js, const struct job *j, bool queued)
+{
+    uint64_t mark = ++js->kin_mark;
+    bool any = false;
+    const struct job *k;
+
+    mark_ancestors(js, j, mark, &any);
+    DL_FOREACH(js->list, k)
+    {
+        if (queued && k->queued)
+            mark_ancestors(js, k, mark, &any);
+    }
+    return any ? mark : 0;
 }
 
 /* A job that was ended on purpose has not failed. Neither has one that was not started: the

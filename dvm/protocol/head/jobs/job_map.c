@@ -11,6 +11,7 @@
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
 static bool maps_there(const struct member *m)
 {
@@ -40,6 +41,35 @@ static struct map_node *usable_nodes(const struct jobs *js, const struct job *j,
                                           .load = cpu_ledger_load(js->ledger, v)};
     }
     return nodes;
+}
+
+bool job_map_fits_beside(const struct jobs *js, const struct job *j, uint64_t mark)
+{
+    uint32_t *used = xcalloc(js->members->n + 1, sizeof(*used));
+    const struct job *a;
+    struct map map;
+    uint32_t slots;
+    size_t n;
+    struct map_node *nodes = usable_nodes(js, j, &n, &slots);
+    enum map_result r;
+
+    DL_FOREACH(js->list, a)
+    {
+        for (uint32_t k = 0; a->kin_mark == mark && a->mapped && k < a->map.nranks; k++) {
+            if (a->ranks[k].has_slots)
+                used[a->map.nodes[a->map.rank_node[k]].vpid] += map_rank_slots(&a->map.spec);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        nodes[i].used = used[nodes[i].vpid];
+        nodes[i].load = NULL;
+    }
+    r = map_job(&j->map.spec, nodes, n, &map, NULL);
+    if (r == MAP_OK)
+        map_free(&map);
+    free(nodes);
+    free(used);
+    return r == MAP_OK;
 }
 
 /* Takes the slots of the map, whose nodes are indexes into `nodes`. */
@@ -110,6 +140,23 @@ static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum,
            j->map.spec.nhosts;
 }
 
+/* Whether it fits only after the end of its parent, or of the parent's parent, ...: they wait for
+ * it. Said only while its members are all there, or if it wants more than all of them have. */
+static bool waits_for_kin(struct jobs *js, struct job *j, uint64_t maximum, uint32_t present)
+{
+    uint64_t mark = j->checked || maximum == 0 ? 0 : job_family_mark(js, j, false);
+    uint64_t held = 0;
+    const struct job *a;
+
+    if (!mark || job_map_fits_beside(js, j, mark))
+        return false;
+    DL_FOREACH(js->list, a)
+    {
+        held += a->kin_mark == mark ? job_slots_held(a) : 0;
+    }
+    return maximum <= present || job_slots_wanted(j) + held > maximum;
+}
+
 static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint32_t present,
                          const struct err *why)
 {
@@ -127,6 +174,12 @@ static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint
         job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED,
                  "not launched: %s; the DVM has %llu slots at its present size of %u members",
                  why->msg, (unsigned long long)maximum, size_bound_now(js->bound));
+        return;
+    }
+    if (waits_for_kin(js, j, maximum, present)) {
+        job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED,
+                 "not launched: %s; the others are held by the jobs that wait for this one",
+                 why->msg);
         return;
     }
     j->checked |= maximum != 0; /* without members there is no maximum */
@@ -185,6 +238,7 @@ void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first
     struct err err = {0}, behind = {0};
     uint32_t present;
     size_t n;
+    uint64_t maximum = slots_maximum(js->slots, size_bound_now(js->bound));
     struct map_node *nodes = usable_nodes(js, j, &n, &present);
     struct map map;
     enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
@@ -195,7 +249,7 @@ void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first
         err_set(&err, "an earlier job waits for slots");
     }
     if (r != MAP_OK &&
-        never_fits(j, r, slots_maximum(js->slots, size_bound_now(js->bound)), present)) {
+        (never_fits(j, r, maximum, present) || waits_for_kin(js, j, maximum, present))) {
         job_step(js, j, JOB_EV_DONE); /* to its end, by job_map_now() */
         return;
     }

@@ -36,6 +36,7 @@ struct job {
     bool due;             /* its next step is due, */
     uint64_t not_in_turn; /* but not in this turn */
     uint64_t held_ms;     /* since when it is held without a step; 0: it is not held */
+    uint64_t kin_mark;    /* the last mark of job_family_mark() */
     /* The daemon and client that submitted it: they are notified of acceptance, states and end.
      * Its output goes to the home in `map`. A spawned job has the home of its parent. */
     uint32_t submit_vpid, submit_client;
@@ -98,6 +99,7 @@ struct jobs {
     size_t nhistory;
     uint64_t last; /* number */
     uint64_t turn; /* inputs so far */
+    uint64_t kin_mark;
     uint64_t changes;
     bool kick; /* slots may have become free */
     bool news; /* some job has ends of ranks to report */
@@ -119,6 +121,9 @@ bool job_family_is_child(const struct job *j, const struct job *parent);
 /* The job has ended. Its parent, if the parent has waited for it and is to be notified now, or
  * NULL. */
 struct job *job_family_left(struct jobs *js, const struct job *j);
+/* Marks the jobs that cannot end before `j` or, if `queued`, before any job that waits for slots:
+ * their ancestors, which hold slots. Returns the mark; 0: there is no such job. */
+uint64_t job_family_mark(struct jobs *js, const struct job *j, bool queued);
 /* job_news.c: ends of ranks that are reported to others while their job has not failed */
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
 /* Number of failed ranks of a job that continues without them. */
@@ -132,7 +137,7 @@ void job_slots_give(struct jobs *js, struct job *j, uint32_t rank);
 uint64_t job_slots_held(const struct job *j);
 /* job_queue.c */
 struct job *job_queue_before(const struct jobs *js, const struct job *j); /* the first that waits */
-bool job_queue_may_pass(const struct jobs *js, const struct job *first, const struct job *j);
+bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct job *j);
 void job_queue_mapped(struct jobs *js, const struct job *j);
 /* job_debug_stop.c */
 void job_debug_stop_prepare(struct job *j);                /* it has been mapped */
@@ -153,6 +158,8 @@ void job_map_anew(struct jobs *js, struct job *j);
 bool job_map_stale(const struct jobs *js, const struct job *j);
 /* An earlier job waits for slots: this one waits too, unless it can never fit or must not wait. */
 void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first);
+/* Whether the job would fit if the jobs of the mark alone held slots. */
+bool job_map_fits_beside(const struct jobs *js, const struct job *j, uint64_t mark);
 /* job_send.c */
 void job_send_launch(struct jobs *js, struct job *j);
 /* job_end.c */

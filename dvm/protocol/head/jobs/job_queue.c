@@ -7,7 +7,10 @@
  * A job with a --timeout may start before an earlier one if it ends before that one could start,
  * by all known end times. A job is passed at most JOB_QUEUE_PASSES_MAX times, since most end
  * times are not known. (EASY backfill: D. Lifka, "The ANL/IBM SP scheduling system", JSSPP
- * 1995.) */
+ * 1995.)
+ *
+ * A rank that spawns a job waits for its start, and holds its own slots. So a job waits for ever
+ * if it fits only when the ancestors of waiting jobs have ended. Any job may pass it. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <utlist.h>
@@ -70,8 +73,18 @@ static uint64_t slots_free_at(const struct jobs *js, const struct job *first)
     return at;
 }
 
-bool job_queue_may_pass(const struct jobs *js, const struct job *first, const struct job *j)
+/* It waits for jobs that cannot end before a job behind it has started: its wait has no end. */
+static bool is_stuck(struct jobs *js, const struct job *first, const struct job *j)
 {
+    uint64_t mark = job_family_mark(js, j, true);
+
+    return mark && !job_map_fits_beside(js, first, mark);
+}
+
+bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct job *j)
+{
+    if (is_stuck(js, first, j))
+        return true;
     return j->map.spec.timeout_ms && first->passed < JOB_QUEUE_PASSES_MAX &&
            end_of(js, j) <= slots_free_at(js, first);
 }
