@@ -22,7 +22,8 @@ fi
 build=$1
 tests=("${@:2}")
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+checks=
+trap '[ -z "$checks" ] || kill "$checks" 2> /dev/null || true; rm -rf "$tmp"' EXIT
 
 changed_files() {
     local base
@@ -88,16 +89,28 @@ if [ -n "$list" ]; then
 fi
 mapfile -t run < "$tmp/run"
 echo "${#run[@]} unit test programs, $what"
+
+# Beside the unit tests, which wait for other processes and for time.
+other_checks() {
+    local files
+    "$build/release/sim" --seed "${QUICK_FROM:-1}" --seeds "${QUICK_SEEDS:-200}" --nodes-max 64 --jobs "$CORES" | head -n 1
+    mapfile -t files < <(grep -E '\.[ch]$' "$tmp/changed" | while read -r f; do [ ! -e "$f" ] || echo "$f"; done)
+    [ "${#files[@]}" -eq 0 ] || LINT_PATHS="${files[*]}" ci/lint.sh format
+    ci/lint.sh layers
+}
+(set -e; other_checks) > "$tmp/checks.log" 2>&1 &
+checks=$!
 make -s -j"$CORES" "${run[@]}"
 UNIT_JOBS=$CORES UNIT_TIMES=$build/unit-times ci/unit.sh "${run[@]}" > "$tmp/unit.log" 2>&1 || {
     cat "$tmp/unit.log"
     exit 1
 }
 tail -n 1 "$tmp/unit.log"
-"$build/release/sim" --seed "${QUICK_FROM:-1}" --seeds "${QUICK_SEEDS:-200}" --nodes-max 64 --jobs "$CORES" | head -n 1
-mapfile -t files < <(grep -E '\.[ch]$' "$tmp/changed" | while read -r f; do [ ! -e "$f" ] || echo "$f"; done)
-[ "${#files[@]}" -eq 0 ] || LINT_PATHS="${files[*]}" ci/lint.sh format
-ci/lint.sh layers
+wait "$checks" || {
+    cat "$tmp/checks.log"
+    exit 1
+}
+cat "$tmp/checks.log"
 if [ -s "$tmp/late" ]; then
     echo "$(wc -l < "$tmp/late") more are touched and were not run, make unit runs them:"
     sed "s,^$build/asan/,  ," "$tmp/late"
