@@ -22,7 +22,9 @@
     X(SHUTTING_DOWN, "ShuttingDown")                                                               \
     X(NOT_HEAD, "NotHead")                                                                         \
     X(TOO_MANY_STREAMS, "TooManyStreams")                                                          \
-    X(TOO_MANY_CAMPAIGNS, "TooManyCampaigns")
+    X(TOO_MANY_CAMPAIGNS, "TooManyCampaigns")                                                      \
+    X(TOO_LONG, "TooLong")                                                                         \
+    X(NOT_WIRED, "NotWired")
 
 #define API_REASON_MEMBER(reason, word) API_REASON_##reason,
 enum api_reason { API_REASON_NONE, API_REASON_LIST(API_REASON_MEMBER) API_REASONS };

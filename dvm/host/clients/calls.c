@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls of the control API by clients: served at the head, passed on to it by members. */
+/* Calls of the control API by clients of this daemon (pstat, pterm, prte).
+ *
+ * The head serves the call. A member sends it to the head as APP_CALL; the head serves it with the
+ * rights of a member and sends APP_REPLY, which the member gives to its client.
+ *
+ * Invariants: a call has one reply, and a member keeps nothing of a call: the client's number goes
+ * with the call and comes back with the reply. Only the head sends lines of an event stream.
+ *
+ * Failures: a call that the head cannot be sent, a reply that the member cannot be sent, and a
+ * member that is not wired give a refusal with a reason of api/reason.h. A reply to a client that
+ * has disconnected is dropped by io.reply. */
 #include "dvm/host/clients/calls.h"
+
+#include "base/buf/buf.h"
 
 #include <stdlib.h>
 
@@ -10,6 +22,13 @@ struct calls {
     struct ctl *ctl;
     struct calls_io io;
 };
+
+/* `why` needs no escapes of JSON. The caller frees it. */
+static char *refusal(int status, enum api_reason reason, const char *why)
+{
+    return xasprintf("{\"error\": {\"status\": %d, \"reason\": \"%s\", \"message\": \"%s\"}}",
+                     status, api_reason_word(reason), why);
+}
 
 /* --- of a client here */
 
@@ -27,6 +46,14 @@ static int on_line(uint64_t conn, const char *event, void *arg)
     return s->io.line((uint32_t)conn, event, s->io.arg);
 }
 
+static void refuse(struct calls *s, uint32_t client, int status, enum api_reason reason,
+                   const char *why)
+{
+    FREE_AUTO char *body = refusal(status, reason, why);
+
+    on_reply(client, status, body, s);
+}
+
 static void pass_to_head(struct calls *s, uint32_t client, const struct client_call *call)
 {
     struct app_call m = {client, call->method, call->path, call->body};
@@ -34,10 +61,7 @@ static void pass_to_head(struct calls *s, uint32_t client, const struct client_c
 
     app_call_encode(&b, &m);
     if (host_send(s->env, 0, CLASS_CONTROL, APP_CALL, &b) < 0)
-        on_reply(client, 413,
-                 "{\"error\": {\"status\": 413, \"reason\": \"TooLong\", \"message\": "
-                 "\"the head cannot be sent that much at once\"}}",
-                 s);
+        refuse(s, client, 413, API_REASON_TOO_LONG, "the head cannot be sent that much at once");
 }
 
 void calls_make(struct calls *s, uint32_t client, const char *role, const struct client_call *call)
@@ -49,10 +73,7 @@ void calls_make(struct calls *s, uint32_t client, const char *role, const struct
     else if (core_live(s->core, 0))
         pass_to_head(s, client, call);
     else
-        on_reply(client, 503,
-                 "{\"error\": {\"status\": 503, \"reason\": \"NotWired\", \"message\": "
-                 "\"this daemon is not wired to its head\"}}",
-                 s);
+        refuse(s, client, 503, API_REASON_NOT_WIRED, "this daemon is not wired to its head");
 }
 
 static void on_head_reply(uint32_t from, struct cur *c, void *service)
@@ -85,10 +106,11 @@ static void on_remote_reply(uint64_t conn, int status, const char *body, void *a
 {
     const struct remote_call *r = arg;
 
-    if (send_reply(r, status, body) < 0)
-        (void)send_reply(r, 500,
-                         "{\"error\": {\"status\": 500, \"reason\": \"TooLong\", \"message\": "
-                         "\"the head's answer is too long to be passed on\"}}");
+    if (send_reply(r, status, body) == 0)
+        return;
+    FREE_AUTO char *instead =
+        refusal(500, API_REASON_TOO_LONG, "the head's answer is too long to be passed on");
+    (void)send_reply(r, 500, instead);
 }
 
 static void on_call(uint32_t from, struct cur *c, void *service)
