@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* dvm-operator: runs DVMs on Kubernetes as DvmCluster objects describe them. */
+/* dvm-operator: runs DVMs on Kubernetes as DvmCluster objects describe them.
+ *
+ * Steps: read the flags, raise the limit of open files, open the API server (kube), the plain port
+ * (metrics), the Lease if one is named, and the reconciler, and run the loop until SIGTERM or
+ * SIGINT.
+ *
+ * Invariants: one context, made in main() and passed down; parts are closed in the reverse order,
+ * also those that were opened in part. All state that outlives the program is in the objects'
+ * status.
+ *
+ * Failures: a wrong flag ends the program with exit code 2, a part that cannot be opened with one
+ * line and exit code 1. An API server that does not answer later is waited for. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/kube/kube.h"

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Builds the parts of a daemon, feeds the core, carries out its actions in order. */
+/* One daemon: builds its parts, feeds the core, and carries out the core's actions in order.
+ *
+ * In: events of sockets, timers, signals, the PMIx library and clients. Each enters the core
+ * through enter_core(), which gives it the time, and ends with drain_core(). Out: the core's
+ * actions. host.c carries out those of the services; this file parks, exits and logs.
+ *
+ * Invariants: actions are carried out in the order in which the core has made them. An action may
+ * give the core new input: then the outermost drain_core() carries out the new actions too. After
+ * each drain the timer is armed for the core's next deadline.
+ *
+ * Failures: a part that cannot be built ends the program with the reason. SIGTERM lets the core
+ * leave the DVM first. Certificates that cannot be read again stay in force as they were. */
 #include "dvm/host/daemon.h"
 
 #include "base/log/log.h"

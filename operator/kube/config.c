@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Access to the API server, from a kubeconfig or from the service account of the pod. */
+/* Access to the API server: from a kubeconfig, or from the service account of the pod.
+ *
+ * In: the file and the name of a context, or the service account's directory. Out: the server's
+ * URL, the authority, and a token or a client certificate, for http.c.
+ *
+ * Certificates, keys and tokens may be in files, which Kubernetes replaces: kube_config_refresh()
+ * looks at them every LOOK_EVERY_MS, and kube_config_distrust() makes it look at once after the
+ * server has refused a token.
+ *
+ * Invariants: inline data takes precedence over a file, as in kubectl; relative paths begin at the
+ * kubeconfig's directory; a text that cannot be read again stays in force.
+ *
+ * Failures: a missing context, cluster or user, an address that is no http or https URL, and
+ * material above MATERIAL_MAX are refused with the name of the key or file. */
 #include "base/buf/buf.h"
 #include "base/conf/conf.h"
 #include "operator/kube/kube_private.h"

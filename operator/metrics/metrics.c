@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plain port of the operator: counters in the text format of Prometheus, health and
- * readiness. */
+/* The plain port of the operator: counters in the text format of Prometheus, health and readiness.
+ *
+ * In: counts of passes and campaigns, the sizes of each cluster, and at each scrape a sample of
+ * values that others own (requests, queue, ages of watches). Out: /metrics, /healthz and /readyz.
+ *
+ * Invariants: an answer of /healthz shows that the loop runs; a cluster that is deleted has no
+ * lines; families have one HELP and one TYPE line each, before their first value.
+ *
+ * Failures: values of the process are left out where /proc cannot be read. Without readiness
+ * /readyz answers 503 with the reason. */
 #include "operator/metrics/metrics.h"
 
 #include "base/buf/buf.h"

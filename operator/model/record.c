@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The record in the status of a DvmCluster: campaigns, size message, sequence number,
- * incarnation. */
+/* The record in the status of a DvmCluster: campaigns, size message, sequence number, incarnation.
+ *
+ * The operator keeps no state of its own: what it has asked the head to do is in this record
+ * before it asks. A restarted operator reads the record and goes on with the same campaign.
+ *
+ * In: the object's status. Out: struct cluster_record, and the JSON that is written back.
+ * cluster_campaign_merge() adds the head's report to a campaign.
+ *
+ * Invariants: decoding and encoding are inverse; the targets of a campaign are consecutive vpids,
+ * since a StatefulSet can only be reduced from the top; a phase that the head has reported is
+ * never replaced by an earlier one.
+ *
+ * Failures: a status that does not decode is an error with the field's path; the operator then
+ * changes nothing. */
 #include "base/buf/buf.h"
 #include "operator/model/cluster_private.h"
 #include "operator/model/field.h"

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Services, budgets, StatefulSets and Secrets of one DvmCluster. */
+/* Services, budgets, StatefulSets and Secrets of one DvmCluster, as the operator wants them.
+ *
+ * In: the decoded DvmCluster and the number of replicas. Out: JSON for a server-side apply, with
+ * owner, labels, and a fingerprint of the wanted object in an annotation.
+ *
+ * Invariants: equal inputs give equal objects, so an unchanged object is not applied again;
+ * addresses are published before pods are ready, since a daemon becomes ready by connecting to
+ * others; the head has a budget of its own, since a pod under two budgets cannot be evicted.
+ *
+ * Failures: none; what the server refuses is reported by its answer. objects_controlled() tells
+ * whether an object is this cluster's: others are never changed. */
 #include "operator/objects/objects.h"
 
 #include "base/buf/buf.h"

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Observes a cluster: fills the input of the plan from the caches, the entry and the head's
- * view. */
+/* Observes a cluster: fills the plan's input from the caches, the entry and the head's view.
+ *
+ * In: the cached children and pods of one DvmCluster, the state of the connection to its head, and
+ * the memory of refused objects. Out: struct plan_input, which the pure plan reads, and the
+ * trouble that the status shows.
+ *
+ * Invariants: nothing is requested from the server here, and nothing is decided; pods are in the
+ * order of their vpids; text that the input points to stays until observe_release(). A stream that
+ * is not open counts as connecting while the head's container runs, and as down otherwise.
+ *
+ * Failures: a pod or child that lacks a field counts as not ready. A pod that waits for its
+ * volumes makes the credentials be looked at again, since a missing Secret may be the cause. */
 #include "base/buf/buf.h"
 #include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"

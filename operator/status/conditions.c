@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The four conditions Available, Progressing, Resizing and Suspended: status, reason and
- * message. */
+/* The four conditions Available, Progressing, Resizing and Suspended: status, reason and message.
+ *
+ * In: what was observed, the plan, and trouble with objects. Out: a verdict for each condition;
+ * status.c encodes it.
+ *
+ * Each function goes from the strongest cause to the weakest, and the first one that holds
+ * decides: trouble with objects, foreign objects, pods that cannot start, a refused campaign,
+ * suspension, a campaign, the connection to the head, the size.
+ *
+ * Invariants: a verdict depends on its input alone; messages contain points in time and no
+ * durations, and no text of the kubelet that changes between attempts; KEEP leaves the condition
+ * as it is while the operator connects to the head.
+ *
+ * Failures: none: a fact that is missing is said to be unknown. */
 #include "base/buf/buf.h"
 #include "operator/model/timestamp.h"
 #include "operator/status/status_private.h"

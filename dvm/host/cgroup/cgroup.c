@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads CPU limits from the files of cgroup v1 and v2, and the topology of the remaining CPUs. */
+/* The CPUs that this process may use: from the files of cgroup v1 and v2, and from its affinity.
+ *
+ * In: /proc/self/cgroup, the files of the own group and its ancestors, the kernel's affinity. Out:
+ * the allowed CPUs, the quota in whole CPUs, and for the head the text about their topology.
+ *
+ * The nearest group that names CPUs counts, since each names what its ancestors leave. Of the
+ * quotas the smallest counts, from the own group up to the root. Both versions are read, since a
+ * host may mix them.
+ *
+ * Invariants: a file that does not exist is no limit; a quota below one CPU counts as one; devices
+ * are left out of the topology, and hwloc's plugins for them are not loaded.
+ *
+ * Failures: an affinity that cannot be read is an error. CPUs that are too many for the text give
+ * an empty one, with the reason. */
 #include "dvm/host/cgroup/cgroup.h"
 
 #include "base/buf/buf.h"

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Names of a job's files, and the process that reads them. */
+/* Files that a job brings along: their names at its daemons, and the process that reads them.
+ *
+ * Names: a relative path stays as it is, without "." and doubled slashes; of an absolute path the
+ * last component remains. A path that leads up by "..", a path without a name, and two files of
+ * one name are refused. A repeated file keeps its place.
+ *
+ * Reading: a process of its own reads the files, since a file system may block. It gets the list
+ * by a pipe, and sends pieces by another one; these are passed on while the receiver has room for
+ * them (files_sender_room()).
+ *
+ * Invariants: no call of files_sender_* waits for a file, except the end; pieces are passed on in
+ * order; received pieces are sent before more are read.
+ *
+ * Failures: the reader's reason, for example that a file has changed meanwhile. At the end the
+ * reader is killed and gets END_MS; one that a file system still blocks is left behind and ends as
+ * soon as it can. */
 #include "dvm/host/jobspec/files.h"
 
 #include "dvm/host/stager/stager.h"

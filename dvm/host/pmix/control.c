@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Upcalls about running jobs: job control and log. */
+/* PMIx_Job_control and PMIx_Log: requests of local clients about running jobs.
+ *
+ * In: targets and directives, or texts with their channels. Out: a cleanup that is registered
+ * (jobclean.c), a signal for the head to send, output of the caller's job, or a line in the
+ * daemon's log.
+ *
+ * Invariants: a request is checked as a whole before any part is carried out; cleanups are
+ * registered before a signal is sent; without a target it is for the caller's own job. Of several
+ * texts the last one that can be written carries the answer, so the client gets it when all are
+ * under way.
+ *
+ * Failures: an unsupported required directive, a target on another daemon for a cleanup, and an
+ * unknown job refuse the request. A channel that is not ours gives NOT SUPPORTED. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <signal.h>

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events: those of local ranks leave as blobs; those of other daemons and of the DVM go to local
- * ranks. */
+/* PMIx events between local clients, other daemons and the DVM.
+ *
+ * Out: the event of a local rank is packed, and a service sends it to the daemons that have
+ * receivers; the library itself delivers it to its own clients. In: packed events of other
+ * daemons, and the DVM's own: start and end of a job, lost ranks, an offline node, dropped output.
+ *
+ * Invariants: the library asks the host before any client gets an event, so that a refused event
+ * reaches none. Every event reaches every daemon that has ranks for it, so no registration is
+ * passed on. Only handlers for their codes get the DVM's events: an MPI library's default handler
+ * aborts at any event, and here the job has to go on.
+ *
+ * Failures: events beyond EVENTS_OUT_MAX or EVENTS_OUT_BYTES_MAX under way are refused, and the
+ * sender gets the status. A malformed event of another daemon is logged and dropped. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/protocol/wire/exit_code.h"

@@ -1,6 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Standard streams: output to the tools that have pulled it, input to the jobs that they have
- * spawned. */
+/* Standard streams of PMIx tools: output to the tools that have requested it, input to the jobs
+ * that they have spawned.
+ *
+ * In: output of ranks, and the library's table of requests. Out: each piece is put straight into
+ * the queues of the tools that have requested it; when the largest backlog is below UNREAD_MAX,
+ * the piece is reported as read, and the job may write more. Input of a tool goes to the job that
+ * it has spawned.
+ *
+ * Invariants: a job waits for its owner without a limit, and for a foreign tool that reads nothing
+ * for STALL_MS. Then output is dropped for that tool until it has read nearly all. A backlog
+ * belongs to one request: a later request, or another tool at the same place of the table, begins
+ * anew.
+ *
+ * Failures: dropped bytes are counted, and the tool is notified of their number. A withdrawn
+ * request is noticed with the next output, since the library does not report it. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <stdlib.h>

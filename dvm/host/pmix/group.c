@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups: construct and destruct are collectives, and construct gives all members the same
- * context id. */
+/* PMIx groups: construct and destruct are collectives of the members' daemons.
+ *
+ * In: one request when all members on this daemon have joined, or earlier when one has ended or
+ * the time limit is reached. Each daemon contributes flags and a proposal for the context id. Out:
+ * the members, and for a construct with a context id the same id for all.
+ *
+ * Invariants: a context id is the same on all daemons and different from any other: each daemon
+ * proposes its own next number with its vpid in the low bits, and the greatest proposal is taken.
+ * The collective's name is that of the members and of the group, so that two groups of the same
+ * members do not mix.
+ *
+ * Failures: a contribution that says that a member has ended, or that the time is over, ends the
+ * group for all members with an error or TIMEOUT. Malformed contributions are an error. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <stdlib.h>

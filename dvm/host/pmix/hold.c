@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stops for a debugger: the directives of a spawn, ranks that report that they have stopped, and
- * their release. */
+/* Stops for a debugger: directives of a spawn request, ranks that have stopped, and their release.
+ *
+ * In: PMIX_DEBUG_STOP_* of a spawn request; events of the library and of ranks that say where they
+ * have stopped; PMIX_DEBUGGER_RELEASE of a debugger; and the head's order to continue. Out: the
+ * job's kind of stop, reports to the head, and the release to the ranks that wait for it.
+ *
+ * Invariants: a release goes to the head, which sends it to the ranks that have stopped, once to
+ * each. Only the named processes get it, and the library keeps it for no later one. A rank is
+ * reported once.
+ *
+ * Failures: a release without receivers, or of more than RELEASE_MAX processes, is refused. A rank
+ * that ends while it is stopped is an ordinary end. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 

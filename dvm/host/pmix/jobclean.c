@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cleanup scopes of ranks and jobs: passed to the spawner, and run at the end of the rank or
- * job. */
+/* Cleanup scopes: the paths that are removed at the end of a rank or of a job.
+ *
+ * In: requests of clients (cleanup.c has read and checked them) and of a job's submission, ends of
+ * ranks and jobs, and the spawner's answers. Out: each path goes to the spawner at once, under the
+ * number of its scope; at the end of the rank or the job the spawner is told to run the scope.
+ *
+ * Invariants: the spawner knows every path before the request is answered, so that paths are
+ * removed also if this daemon is killed; the operation that ends a rank or job waits until the
+ * spawner has removed them; a job's scope runs with its last process on this daemon.
+ *
+ * Failures: a target that is not here, or has ended, is refused. Removals that take too long are
+ * given up by the spawner, and the end is reported nevertheless. */
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/spawner/remove.h"
 

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Job info: sizes, maps, ranks and directories of a job, as PMIx attributes. */
+/* Job info: sizes, maps, ranks, nodes and directories of a job, as PMIx attributes.
+ *
+ * In: the launch of a job. Out: one list for PMIx_server_register_nspace(). Attributes and their C
+ * types: PMIx standard 4.1, chapter "Process Management", section on job, application, node and
+ * process information; docs/pmix/job-info.md lists them.
+ *
+ * Invariants: nodes without ranks are left out; nodes and ranks of the maps have one order. What
+ * the library derives from the maps (LOCAL_SIZE, LOCALLDR, LOCAL_PEERS, HOSTNAME) is not given
+ * twice. The session's attribute goes with one job only: libpmix 4.2.2 keeps session data beyond
+ * its jobs.
+ *
+ * Failures: maps that the library cannot pack give an error, by which the job ends (jobs.c). */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <hwloc.h>

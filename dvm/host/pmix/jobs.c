@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs of this daemon: registration with the library, environments of ranks, deregistration. */
+/* Jobs of this daemon in the PMIx library: registered, described, and deregistered.
+ *
+ * pmix_srv_register() makes the namespace and the local ranks known. The description (jobinfo.c)
+ * waits for the first rank that connects, since to describe every rank costs a hundred times as
+ * much as to admit a client. pmix_srv_rank_gone() deregisters a rank, pmix_srv_job_gone() the job;
+ * then its directory is removed.
+ *
+ * Invariants: the library processes its requests in order, so none has to wait for the one before.
+ * A job that a rank has spawned, or whose ranks are all elsewhere, is described at once, since
+ * others may ask sooner. A directory is removed when no rank can make it again.
+ *
+ * Failures: a job whose description or directories cannot be made ends, with the reason, as if its
+ * rank had called PMIx_Abort. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/sessiondir.h"

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Start and stop of the PMIx server, and the hand-over from the library's thread to the loop. */
+/* The PMIx server of a daemon: its start, its end, and the hand-over between the library's thread
+ * and the loop.
+ *
+ * In: upcalls of the library's module table, on the library's thread. An upcall copies its
+ * arguments into a struct upcall and posts it; the loop runs it and calls a function of struct
+ * pmix_srv_upcalls. Out: a request that waits for an answer has a number, and pmix_srv_answer()
+ * hands the answer back to the library's thread (handback.c).
+ *
+ * Invariants: a request is answered once. The module table carries no argument, so there is one
+ * server per process, which an upcall finds by the_server. Posted upcalls hold a reference: they
+ * may outlive pmix_srv_destroy().
+ *
+ * Failures: an answer to an unknown number is logged and dropped. All requests without an answer
+ * are freed at the end. If the library cannot be ended (watch.c), every object that its thread may
+ * still read is kept. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/sessiondir.h"

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Query_info: keeps the questions, asks the head for its table of jobs and processes, and
- * gives each question its value. */
+/* PMIx_Query_info: questions of local clients about jobs, processes and this DVM.
+ *
+ * In: a list of queries, each with keys and qualifiers. The questions are kept, the head is asked
+ * for its table of jobs and processes, and each question gets its value from the row of its key in
+ * `answers`. Out: the values found, on the library's thread.
+ *
+ * Invariants: all values of one request come from one table of the head. A question is about the
+ * job that its qualifiers name, else about the requester's own.
+ *
+ * Failures: a key without a row, or a question without a value, adds nothing; the status says
+ * whether all, some or none were found. If the head cannot be asked, the request gets that status.
+ */
 #include "dvm/host/pmix/jobtable.h"
 #include "dvm/host/pmix/pmix_private.h"
 

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Spawn: a request of a local rank becomes a job spec. */
+/* PMIx_Spawn: the request of a local rank or tool becomes a job's specification.
+ *
+ * In: programs and attributes. Out: a struct job_spec, as prun makes one, with the requester as
+ * its parent. Mapping, the policy for failed processes, files, cleanups, hosts and debug stops
+ * have the syntax of prun's options where an attribute has none of its own.
+ *
+ * Invariants: names of files and hosts are passed on as given: the daemon derives the files' names
+ * at the ranks, and finds out which members the hosts are. A program runs in the environment that
+ * its parent was submitted with, and the request's own variables take precedence.
+ *
+ * Failures: an attribute that cannot be carried out and would change where or how the job runs is
+ * refused with NOT SUPPORTED, a malformed one with BAD PARAM, before anything is started. */
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/protocol/map/policy.h"
 

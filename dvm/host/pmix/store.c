@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Published values by key, with the ranges and lifetimes of the PMIx standard. */
+/* The head's store of published values: by key, with the ranges and lifetimes of the PMIx
+ * standard.
+ *
+ * In: packed requests of ranks of any daemon. Out: a result, and for a lookup the values. All
+ * entries of one key are in one slot of a hash. The range of an entry decides which requesters see
+ * it; another user never does. Its persistence decides at whose end it is removed, or that its
+ * first reader removes it.
+ *
+ * Invariants: values are opaque bytes; at most STORE_KEYS_MAX entries and STORE_BYTES_MAX bytes
+ * are held; a request is carried out as a whole or not at all, since all its pairs are checked
+ * before the first one is stored.
+ *
+ * Failures: a malformed request, a key that is published already in this range, and a full store
+ * are refused, and the store stays as it was. */
 #include "dvm/host/pmix/store.h"
 
 #include <pmix_common.h>

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Upcalls of a rank's life and of the modex: connected, finalized, abort, fence, connect, direct
- * modex; and the serving of a peer's direct modex. */
+/* Upcalls of a rank's life and of the modex: connected, finalized, abort, fence, connect,
+ * disconnect and direct modex; and the serving of a peer's direct modex.
+ *
+ * In: upcalls on the library's thread, and questions of other daemons about data of a local rank.
+ * Out: a collective is named by its sorted processes, so that every daemon has the same name for
+ * it; its contribution goes to the loop, and the answer comes back by pmix_srv_answer().
+ *
+ * Invariants: connection and finalization get the daemon's consent at once, without a condition. A
+ * tool never gets the name of a job or a server, since a process with a job's name is taken for a
+ * rank. An abort ends the whole job, whatever processes it names.
+ *
+ * Failures: a rank that is gone has no data: its peers get NOT FOUND, not the library's endless
+ * wait. A rank that does not give its data within the asker's limit gives TIMEOUT. */
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/protocol/wire/client.h"
 

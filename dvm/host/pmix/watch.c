@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watches whether the library's thread answers its requests, and ends the library even if its
- * thread hangs. */
+/* Watches whether the library's thread answers, and ends the library even if its thread hangs.
+ *
+ * In: watch_asked() for each request to the library's thread, watch_answered() for each answer.
+ * Out: on_silent, once, with the reason. Twice within the limit of silence the answers are
+ * counted; two looks without a further answer mean that the thread hangs.
+ *
+ * States: idle without requests and jobs; armed while there is one of them; lost after the report.
+ * While a job is registered and nothing is asked, the thread gets an empty request at each look,
+ * since it may hang in a rank's own request.
+ *
+ * Invariants: any answer restarts the time; time in which this process was stopped counts as one
+ * look.
+ *
+ * Failures: PMIx_server_finalize() waits for the thread without a bound, so it runs on a thread of
+ * its own. If it does not return in time, the library is left as it is, and the caller keeps all
+ * objects that the library may still read. */
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"
 

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of jobs that ranks here have spawned. Each job has a reader process, whose pieces are
- * passed on while there is room for them. */
+/* Reads files of jobs that ranks here have spawned: one reader process for each job.
+ *
+ * In: the file names of a spawn request, the room that the receivers have, and the reader's
+ * output. Out: pieces for the job's daemons. The reader is run by the spawner like a rank, with
+ * dvm-stage as its program.
+ *
+ * Invariants: relative names refer to the directory in which the spawning rank was started. A
+ * piece is passed on only while there is room for it; without room the reader's output is paused,
+ * so the daemon keeps one piece at most. A reader belongs to one client, and ends with it.
+ *
+ * Failures: a reader that cannot be started, that ends with an error, or whose files have changed
+ * ends its job, with the reason in the daemon's log. */
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of jobs on this daemon. Each job has a writer process, which the spawner runs like a
- * rank. */
+/* Writes the files of jobs on this daemon: one writer process for each job.
+ *
+ * In: the list of files, their pieces, and the job's end. Out: "files are here" to the core, or
+ * the reason why they are not. The writer is run by the spawner like a rank, with dvm-stage as its
+ * program; it gets list and pieces by its standard input and reports by its output.
+ *
+ * Invariants: a job has one writer; the daemon itself writes no file, so a disk that blocks delays
+ * no other job. The result is reported once, when the writer has ended and its last message has
+ * been read.
+ *
+ * Failures: a writer that is ended by a signal, or reports a full disk, fails the job with node,
+ * path and reason. The job's directory is removed by the spawner. */
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"

@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection to a daemon, without an event loop, so that prun starts fast. A daemon of another
- * host is reached through the program dvm-connect: loading a TLS library takes a quarter of the
- * time of a short job. */
+/* A connection of a program to a daemon, without an event loop, so that prun starts fast.
+ *
+ * The connection is one socket: the daemon's local one, or a pair with dvm-connect, which is
+ * started for a daemon on another host and speaks TLS there. Loading a TLS library takes a quarter
+ * of the time of a short job. Both carry frames: a length of 4 bytes, and one client message.
+ *
+ * cli_conn_pump() writes and reads as much as it can, cli_conn_take() gives the next whole
+ * message, and cli_conn_wait() does both for programs with one request at a time.
+ *
+ * Invariants: only cli_connect(), cli_conn_wait() and, for a relay, cli_conn_free() block; a
+ * message is queued as a whole or not at all; the relay's own messages REACHED and UNREACHED are
+ * handled in cli_conn_take() and never returned.
+ *
+ * Failures: after EPIPE or a reset, messages that have arrived can still be taken; then the result
+ * is 0. A frame above NET_FRAME_MAX and a malformed message are faults. A relay that has reached
+ * no daemon is killed with the connection; any other sends its remaining bytes, for a second at
+ * most. */
 #include "dvm/tools/cli/conn.h"
 
 #include "dvm/host/net/net.h"

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Makes, reads and removes the directory of a local DVM. */
+/* The directory of a local DVM: made, locked, read and removed.
+ *
+ * It contains local.json, which later verbs of prte read, the certificates in tls/, a session
+ * directory for each daemon, named by its vpid, and a link to the head's socket. A session
+ * directory has the daemon's log, its ports and its process.
+ *
+ * Invariants: the directory belongs to this user and nobody else can read it; one prte at a time
+ * starts or resizes the DVM, by flock(2) on the directory; a process is known by its number and
+ * its start time, so that another process with the number is never signalled; removal follows no
+ * link and enters no other file system.
+ *
+ * Failures: a directory of another user, with a DVM that runs, with files that are no DVM's, or
+ * with too long a path for sockets is refused and not changed. A daemon whose spawner has died is
+ * still found, by the session that the spawner had created. */
 #include "dvm/tools/ldvm/dir.h"
 
 #include "base/buf/buf.h"

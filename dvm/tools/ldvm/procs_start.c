@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts the daemons of a local DVM: the head alone, members by fork servers. */
+/* Starts the daemons of a local DVM: the head alone, members by fork servers.
+ *
+ * A process of its own executes the head's prted, with its output in its log. Members whose
+ * numbers follow each other and have the same length come from one prted, a fork server
+ * (dvm/host/forkserver), which reports the process of each member in order. All servers start
+ * before the first one is waited for.
+ *
+ * Invariants: each daemon has a session of its own and a session directory; its number and process
+ * are written down as soon as they are known. When a server has ended, its members are children of
+ * this program, which watches them by pidfds (procs.c).
+ *
+ * Failures: prted cannot be executed, or a server ends too soon. Members that exist are added also
+ * after an error, so that the caller can end them. */
 #include "dvm/tools/ldvm/procs.h"
 
 #include "base/buf/buf.h"

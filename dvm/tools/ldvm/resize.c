@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Resizes a local DVM, as the operator does on Kubernetes. */
+/* Resizes a local DVM, as the operator does on Kubernetes.
+ *
+ * Steps: read the members and the next sequence number from the head; put one campaign for the
+ * superfluous members, and follow its events until it and all departures have ended; wait for the
+ * ends of their processes; put the new size; start the missing members and wait until they are
+ * wired. Each step that has nothing to do is left out.
+ *
+ * Invariants: one resize at a time, by the directory's lock; a removed member's process has ended
+ * before its vpid is started again; each event is one line with its time.
+ *
+ * Failures: a campaign that is cancelled, a head that ends, a removed daemon that does not end
+ * within DEPART_MS, and a member that is not wired end the resize with a message. Completed steps
+ * stay; a later resize goes on from there. */
 #include "api/size.h"
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/call.h"

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Parses the command line of prun. */
+/* Parses the command line of prun into a job.
+ *
+ * In: the arguments, the environment and the working directory. Out: struct submit_opts with the
+ * job's specification, the place of the daemon, the style of the output, and the files to send.
+ *
+ * A line has one or more programs, separated by ':'. getopt_long(3) reads the options up to a
+ * program's name; the words after the name are the program's own. Options of the whole job stand
+ * before the first program. At the end the whole is checked, for example --stdin against the
+ * number of ranks.
+ *
+ * Invariants: nothing is connected or started here, so a refused line has no effect; an option of
+ * the whole job is given once; where the job goes is known before the environment is copied, since
+ * another host gets fewer variables.
+ *
+ * Failures: -1 and a message that names the option as it was written. For an option of mpirun or
+ * srun it names the option of prun with that meaning (words.c). */
 #include "dvm/tools/submit/options.h"
 #include "base/conf/number.h"
 

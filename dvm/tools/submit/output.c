@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Takes the ranks' output, and queues it for two descriptors or writes it to files, by line if
- * requested. */
+/* The ranks' output on its way to prun's own descriptors, or to files.
+ *
+ * In: data of a rank's stream. Out: a queue for standard output and one for standard error,
+ * written as poll(2) allows, or a file for each rank and stream in a directory with the job's
+ * name. Without tags and times the data is unchanged. With them it is cut into lines: an
+ * unfinished line waits until it is complete or long, or until the job has ended.
+ *
+ * Invariants: the order within a stream of a rank is kept; a write never blocks, though the
+ * descriptors are blocking: pipes and terminals promise room for PIPE_BUF bytes. The caller stops
+ * reading at OUTPUT_FULL, so that a queue is bounded by that and one message.
+ *
+ * Failures: a stream that cannot be written is reported once, and its later data is dropped. */
 #include "dvm/tools/submit/output.h"
 
 #include "base/buf/buf.h"
