@@ -24,7 +24,7 @@ struct calls {
 };
 
 /* `why` needs no escapes of JSON. The caller frees it. */
-static char *refusal(int status, enum api_reason reason, const char *why)
+static char *write_refusal(int status, enum api_reason reason, const char *why)
 {
     return xasprintf("{\"error\": {\"status\": %d, \"reason\": \"%s\", \"message\": \"%s\"}}",
                      status, api_reason_word(reason), why);
@@ -46,10 +46,10 @@ static int on_line(uint64_t conn, const char *event, void *arg)
     return s->io.line((uint32_t)conn, event, s->io.arg);
 }
 
-static void refuse(struct calls *s, uint32_t client, int status, enum api_reason reason,
-                   const char *why)
+static void refuse_call(struct calls *s, uint32_t client, int status, enum api_reason reason,
+                        const char *why)
 {
-    FREE_AUTO char *body = refusal(status, reason, why);
+    FREE_AUTO char *body = write_refusal(status, reason, why);
 
     on_reply(client, status, body, s);
 }
@@ -61,7 +61,8 @@ static void pass_to_head(struct calls *s, uint32_t client, const struct client_c
 
     app_call_encode(&b, &m);
     if (host_send(s->env, 0, CLASS_CONTROL, APP_CALL, &b) < 0)
-        refuse(s, client, 413, API_REASON_TOO_LONG, "the head cannot be sent that much at once");
+        refuse_call(s, client, 413, API_REASON_TOO_LONG,
+                    "the head cannot be sent that much at once");
 }
 
 void calls_make(struct calls *s, uint32_t client, const char *role, const struct client_call *call)
@@ -73,7 +74,7 @@ void calls_make(struct calls *s, uint32_t client, const char *role, const struct
     else if (core_live(s->core, 0))
         pass_to_head(s, client, call);
     else
-        refuse(s, client, 503, API_REASON_NOT_WIRED, "this daemon is not wired to its head");
+        refuse_call(s, client, 503, API_REASON_NOT_WIRED, "this daemon is not wired to its head");
 }
 
 static void on_head_reply(uint32_t from, struct cur *c, void *service)
@@ -109,7 +110,7 @@ static void on_remote_reply(uint64_t conn, int status, const char *body, void *a
     if (send_reply(r, status, body) == 0)
         return;
     FREE_AUTO char *instead =
-        refusal(500, API_REASON_TOO_LONG, "the head's answer is too long to be passed on");
+        write_refusal(500, API_REASON_TOO_LONG, "the head's answer is too long to be passed on");
     (void)send_reply(r, 500, instead);
 }
 
