@@ -69,7 +69,7 @@ DAEMON_MODULES := host/pmix host
 daemon_SRC := $(foreach m,$(DAEMON_MODULES),$(wildcard dvm/$(m)/*.c))
 dvm_SRC := $(foreach m,$(filter-out $(DAEMON_MODULES),$(HOST_MODULES)) $(TOOL_MODULES),$(wildcard dvm/$(m)/*.c))
 sim_SRC := $(wildcard dvm/sim/*.c)
-operator_SRC := $(wildcard operator/*/*.c)
+operator_SRC := $(filter-out operator/test/%,$(wildcard operator/*/*.c))
 LIBS := base api core dvm daemon sim operator
 DVM_PROGRAMS := $(patsubst dvm/bin/%.c,%,$(wildcard dvm/bin/*.c))
 PROGRAMS := $(DVM_PROGRAMS) $(if $(wildcard operator/main.c),dvm-operator)
@@ -238,6 +238,11 @@ $(BUILD)/probe/%: dvm/test/%.c dvm/test/probe.h
 $(BUILD)/probe/%.so: dvm/test/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(CLIENT_CPPFLAGS) -std=gnu17 -O1 -g -fPIC -shared -Wall -Wextra -Werror -o $@ $< -ldl
+
+# Preloaded into the operator by bats files.
+$(BUILD)/probe/%.so: operator/test/%.c
+	@mkdir -p $(@D)
+	@$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -O1 -fPIC -shared -o $@ $< -ldl
 
 # A client that sends the messages that its arguments name.
 $(BUILD)/probe/client_probe: $(BUILD)/release/dvm/test/client_probe.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a) | $(BUILD)/bin/dvm-connect

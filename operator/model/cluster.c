@@ -56,21 +56,33 @@ static int decode_meta(const json_t *object, struct cluster *c, struct err *err)
     return 0;
 }
 
-int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
+static int drop_cluster(struct cluster *c)
 {
+    cluster_free(c);
+    memset(c, 0, sizeof(*c));
+    return -1;
+}
+
+int cluster_decode_meta(const json_t *object, struct cluster *out, struct err *err)
+{
+    const json_t *conditions =
+        json_object_get(json_object_get(object, "status"), "conditions");
+
     memset(out, 0, sizeof(*out));
     spec_defaults(out);
-    if (!json_is_object(object)) {
-        err_set(err, "a DvmCluster must be an object");
-        goto error;
-    }
-    if (decode_meta(object, out, err) || cluster_record_decode(object, out, err))
-        goto error;
+    if (!json_is_object(object))
+        return err_set(err, "a DvmCluster must be an object");
+    if (decode_meta(object, out, err))
+        return drop_cluster(out);
+    out->conditions = json_is_array(conditions) ? json_deep_copy(conditions) : NULL;
     return 0;
-error:
-    cluster_free(out);
-    memset(out, 0, sizeof(*out));
-    return -1;
+}
+
+int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
+{
+    if (cluster_decode_meta(object, out, err))
+        return -1;
+    return cluster_record_decode(object, out, err) ? drop_cluster(out) : 0;
 }
 
 /* A user may change the daemon's container, but not the fields that the operator relies on. */

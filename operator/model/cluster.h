@@ -65,6 +65,8 @@ enum cluster_phase {
 /* Bounds of the lists of jobs whose ranks a drain waits for or has ended. */
 #define CLUSTER_JOBS_MAX 64
 #define CLUSTER_RANKS_MAX 256
+/* A status lists the targets of a campaign up to this number; beyond it has only their range. */
+#define CLUSTER_TARGETS_LISTED_MAX 64
 
 /* A campaign, in status.campaign and status.lastCampaign. Its targets are the vpids `first` to
  * `last`, always the highest, because a StatefulSet is reduced from the top. None if last <
@@ -141,7 +143,11 @@ struct cluster {
     json_t *conditions; /* NULL: none */
 };
 
-/* Decodes the metadata and the record. -1: the object cannot be worked on, and *out is empty. */
+/* Decodes the metadata and the conditions, without the record. -1: *out is empty. */
+int cluster_decode_meta(const json_t *object, struct cluster *out, struct err *err)
+    __attribute__((warn_unused_result));
+/* Decodes the metadata, the conditions and the record. -1: the object cannot be worked on, and *out
+ * is empty. */
 int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
     __attribute__((warn_unused_result));
 /* Decodes the spec into the same struct. A wrong type or a value out of its limits is refused with

@@ -50,13 +50,31 @@ static int time_field(const json_t *o, const char *path, int64_t *out, struct er
     return 0;
 }
 
+/* status.campaign.targetRange. False in *there: an operator before this field wrote the status. */
+static int decode_range(const json_t *o, struct cluster_campaign *c, bool *there, struct err *err)
+{
+    const json_t *range = NULL;
+    int64_t first = 0, last = 0;
+
+    if (field_object(o, "targetRange", &range, err) ||
+        field_int(range, "targetRange.first", 1, API_TARGETS_MAX, &first, err) ||
+        field_int(range, "targetRange.last", 1, API_TARGETS_MAX, &last, err))
+        return -1;
+    *there = range != NULL;
+    if (range && (!first || last < first))
+        return err_set(err, "targetRange is from %lld to %lld", (long long)first, (long long)last);
+    c->first = (uint32_t)first;
+    c->last = (uint32_t)last;
+    return 0;
+}
+
 /* The targets must be consecutive vpids: a StatefulSet can only be reduced from the top. */
-static int decode_targets(const json_t *o, struct cluster_campaign *c, struct err *err)
+static int decode_list(const json_t *o, struct cluster_campaign *c, struct err *err)
 {
     const json_t *list = json_object_get(o, "targets"), *v;
     size_t i;
 
-    if (!json_is_array(list) || json_array_size(list) > API_TARGETS_MAX)
+    if (list && (!json_is_array(list) || json_array_size(list) > API_TARGETS_MAX))
         return err_set(err, "targets must be a list of at most %d vpids", API_TARGETS_MAX);
     c->first = 1;
     c->last = 0;
@@ -73,6 +91,15 @@ static int decode_targets(const json_t *o, struct cluster_campaign *c, struct er
         c->last = (uint32_t)n;
     }
     return 0;
+}
+
+static int decode_targets(const json_t *o, struct cluster_campaign *c, struct err *err)
+{
+    bool there = false;
+
+    if (decode_range(o, c, &there, err))
+        return -1;
+    return there ? 0 : decode_list(o, c, err);
 }
 
 static int decode_phase(const char *text, enum cluster_phase *out, struct err *err)
@@ -124,6 +151,8 @@ static int decode_campaign(const json_t *o, struct cluster_campaign *c, struct e
         return -1;
     if (sequence < 1)
         return err_set(err, "sequence is missing");
+    if (c->kind == CLUSTER_SHRINK && c->last < c->first)
+        return err_set(err, "a Shrink has no targets");
     c->sequence = (uint64_t)sequence;
     json_t *waiting = json_object_get(o, "waitingFor"), *ended = json_object_get(o, "endedJobs");
     c->waiting = json_array_size(waiting) ? json_deep_copy(waiting) : NULL;
@@ -142,6 +171,15 @@ static int decode_slot(const json_t *status, const char *path, struct cluster_ca
     if (o && decode_campaign(o, c, err))
         return err_wrap(err, "%s", path);
     return 0;
+}
+
+/* The last campaign is history that nothing is decided from: if it cannot be read, there is none. */
+static void decode_last(const json_t *status, struct cluster_campaign *c)
+{
+    struct err ignored = {0};
+
+    if (decode_slot(status, "status.lastCampaign", c, &ignored))
+        cluster_campaign_clear(c);
 }
 
 static int decode_size(const json_t *status, struct cluster_record *r, struct err *err)
@@ -174,13 +212,11 @@ int cluster_record_decode(const json_t *object, struct cluster *out, struct err 
         field_int(status, "status.sequence", 0, INT64_MAX, &sequence, err) ||
         field_str(status, "status.incarnation", sizeof(r->incarnation) - 1, &incarnation, err) ||
         decode_size(status, r, err) || cluster_grants_decode(status, &r->grants, err) ||
-        decode_slot(status, "status.campaign", &r->campaign, err) ||
-        decode_slot(status, "status.lastCampaign", &r->last, err))
+        decode_slot(status, "status.campaign", &r->campaign, err))
         return -1;
+    decode_last(status, &r->last);
     r->sequence = (uint64_t)sequence;
     snprintf(r->incarnation, sizeof(r->incarnation), "%s", incarnation ? incarnation : "");
-    json_t *conditions = json_object_get(status, "conditions");
-    out->conditions = json_is_array(conditions) ? json_deep_copy(conditions) : NULL;
     return 0;
 }
 
@@ -198,19 +234,35 @@ static void set_text(json_t *o, const char *key, const char *text)
         json_object_set_new(o, key, json_string(text));
 }
 
+/* The list is for readers; the range alone bounds the size of a status of thousands of targets. */
+static void encode_targets(json_t *o, const struct cluster_campaign *c)
+{
+    json_t *list = json_array();
+
+    if (c->last >= c->first)
+        json_object_set_new(
+            o, "targetRange",
+            json_pack("{s:I, s:I}", "first", (json_int_t)c->first, "last", (json_int_t)c->last));
+    if (c->last >= c->first && c->last - c->first >= CLUSTER_TARGETS_LISTED_MAX) {
+        json_decref(list);
+        return;
+    }
+    for (uint32_t v = c->first; v <= c->last; v++)
+        json_array_append_new(list, json_integer(v));
+    json_object_set_new(o, "targets", list);
+}
+
 static json_t *encode_campaign(const struct cluster_campaign *c)
 {
-    json_t *targets = json_array();
     json_t *drain = json_pack("{s:s}", "mode", cluster_drain_mode_name(c->drain.mode));
 
-    for (uint32_t v = c->first; v <= c->last; v++)
-        json_array_append_new(targets, json_integer(v));
     if (c->drain.deadline_s >= 0)
         json_object_set_new(drain, "deadlineSeconds", json_integer(c->drain.deadline_s));
     json_t *o = json_pack(
-        "{s:s, s:I, s:s, s:o, s:I, s:o, s:s}", "id", c->id, "sequence", (json_int_t)c->sequence,
-        "kind", c->kind == CLUSTER_SHRINK ? "Shrink" : "Shutdown", "targets", targets, "generation",
+        "{s:s, s:I, s:s, s:I, s:o, s:s}", "id", c->id, "sequence", (json_int_t)c->sequence,
+        "kind", c->kind == CLUSTER_SHRINK ? "Shrink" : "Shutdown", "generation",
         (json_int_t)c->generation, "drain", drain, "phase", cluster_phase_name(c->phase));
+    encode_targets(o, c);
     set_text(o, "incarnation", c->incarnation);
     set_text(o, "result", c->result);
     if (c->waiting)

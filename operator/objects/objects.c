@@ -124,8 +124,7 @@ static json_t *set_spec(const struct cluster *c, enum cluster_child child, uint3
     return spec;
 }
 
-/* FNV-1a: detects changes, protects against nothing. */
-static uint64_t object_fingerprint(const json_t *o)
+uint64_t objects_fingerprint(const json_t *o)
 {
     FREE_AUTO char *text = json_dumps(o, JSON_COMPACT | JSON_SORT_KEYS);
     uint64_t h = 14695981039346656037u;
@@ -151,7 +150,7 @@ json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_
     json_t *o =
         json_pack("{s:s, s:s, s:o, s:o}", "apiVersion", info->api_version, "kind", info->kind,
                   "metadata", object_metadata(c, name, info->role), "spec", spec);
-    FREE_AUTO char *print = xasprintf("%016" PRIx64, object_fingerprint(o));
+    FREE_AUTO char *print = xasprintf("%016" PRIx64, objects_fingerprint(o));
     json_object_set_new(json_object_get(o, "metadata"), "annotations",
                         json_pack("{s:s}", OBJECTS_APPLIED, print));
     if (json_object_get(spec, "replicas"))
@@ -195,22 +194,6 @@ json_t *objects_secret(const struct cluster *c, const char *suffix, const char *
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Secret", "type",
                      "kubernetes.io/tls", "metadata", object_metadata(c, name, suffix),
                      "stringData", data);
-}
-
-bool objects_controlled(const json_t *object, const struct cluster *c)
-{
-    const json_t *owners = json_object_get(json_object_get(object, "metadata"), "ownerReferences");
-    const json_t *o;
-    size_t i;
-
-    json_array_foreach((json_t *)owners, i, o)
-    {
-        const char *uid = json_string_value(json_object_get(o, "uid"));
-
-        if (json_is_true(json_object_get(o, "controller")) && uid && strcmp(uid, c->uid) == 0)
-            return true;
-    }
-    return false;
 }
 
 char **objects_cert_names(const struct cluster *c, const char *role)

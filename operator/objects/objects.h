@@ -30,6 +30,19 @@ char *objects_collection(const char *ns, enum cluster_child child);
 char *objects_path(const struct cluster *c, enum cluster_child child);
 /* True if this DvmCluster (by its uid) is the controller of the object. */
 bool objects_controlled(const json_t *object, const struct cluster *c);
+/* The name of the object's controller if it is of this kind, borrowed; NULL: it is not, or there is
+ * none. `uid` (may be NULL) takes the controller's uid. */
+const char *objects_controller(const json_t *object, const char *kind, const char **uid);
+/* True if the object has no controller, but the labels of this cluster: an earlier DvmCluster of
+ * this name was deleted with --cascade=orphan. */
+bool objects_orphaned(const json_t *object, const struct cluster *c);
+/* What a user does about orphaned objects. On the heap. */
+char *objects_orphan_advice(const struct cluster *c);
+/* True if a label, or a field of the spec of a Service, differs from the wanted object. A spec of
+ * another kind has a generation by which its changes show. */
+bool objects_drifted(const json_t *wanted, const json_t *observed);
+/* A fingerprint of what objects_drifted() compares. On the heap. */
+char *objects_drift_print(const json_t *object);
 /* Names for the certificate of a role, NULL-terminated; freed by objects_names_free(). */
 char **objects_cert_names(const struct cluster *c, const char *role);
 void objects_names_free(char **names);

@@ -11,6 +11,9 @@ json_t *objects_labels(const struct cluster *c, const char *role);
 /* The pod template of a role, with the user's template merged into it. */
 json_t *objects_pod(const struct cluster *c, const char *role, const char *image);
 
+/* FNV-1a: detects changes, protects against nothing. */
+uint64_t objects_fingerprint(const json_t *o);
+
 /* Merges the object `over` into the object `base`. Maps are merged by key, and null removes a key.
  * Lists of containers are merged by name, item by item. Items of volumes, env, ports and
  * imagePullSecrets are replaced by name, those of volumeMounts by mountPath. Any other value is

@@ -85,7 +85,7 @@ void plan_close_campaign(struct draft *d, enum cluster_phase phase, const char *
     cluster_campaign_clear(&r->last);
     r->last = r->campaign;
     memset(&r->campaign, 0, sizeof(r->campaign));
-    d->must_record = true;
+    d->closed = d->must_record = true;
 }
 
 void plan_complete(struct draft *d, const char *result)
@@ -102,14 +102,13 @@ void plan_complete(struct draft *d, const char *result)
 
 bool plan_deadline_passed(struct draft *d)
 {
-    const struct cluster_campaign *c = &d->p->record.campaign;
     const struct plan_head *h = &d->in->head;
     int64_t deadline_s = d->in->cluster->drain.deadline_s;
 
     if (h->link == PLAN_LINK_CONNECTING || deadline_s < 0)
         return false;
-    int64_t since = h->down_since_ms > c->recorded_ms ? h->down_since_ms : c->recorded_ms;
-    int64_t left = since + deadline_s * 1000 - d->in->now_ms;
+    int64_t waited = h->down_for_ms < d->in->age.recorded ? h->down_for_ms : d->in->age.recorded;
+    int64_t left = deadline_s * 1000 - waited;
     if (left > 0)
         plan_again(d, left);
     return left <= 0;

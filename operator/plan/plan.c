@@ -182,7 +182,7 @@ static bool size_agreed(struct draft *d, uint32_t members)
 static bool rejected_lately(struct draft *d)
 {
     const struct cluster_campaign *l = &d->p->record.last;
-    int64_t left = l->applied_ms + PLAN_REJECTED_PAUSE_MS - d->in->now_ms;
+    int64_t left = PLAN_REJECTED_PAUSE_MS - (d->closed ? 0 : d->in->age.applied);
 
     if (!l->present || l->phase != CLUSTER_REJECTED || left <= 0 ||
         l->generation != d->in->cluster->generation)
@@ -309,7 +309,7 @@ static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
     if (!m || pod->vpid == 0 || pod->vpid > d->p->target || pod->ready || !pod->running_since_ms ||
         d->p->record.campaign.present || view_busy(v) || m->state != MEMBER_PARKED)
         return false;
-    int64_t left = pod->running_since_ms + PLAN_PARKED_MS - d->in->now_ms;
+    int64_t left = PLAN_PARKED_MS - pod->running_for_ms;
     if (left > 0)
         plan_again(d, left);
     return left <= 0;

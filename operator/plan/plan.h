@@ -12,6 +12,7 @@
 struct plan_child_seen {
     bool exists;  /* this cluster controls an object of this name */
     bool foreign; /* an object of this name exists that this cluster does not control */
+    bool orphaned; /* foreign, and an earlier DvmCluster of this name has left it */
     bool deleting;
     bool current; /* the applied configuration is the wanted one */
     bool refused; /* the API server has refused the wanted configuration, and a repetition would be
@@ -29,6 +30,7 @@ struct plan_pod {
     bool outdated; /* its template is older than that of its StatefulSet */
     bool ready;
     int64_t running_since_ms; /* 0: the container of the daemon does not run */
+    int64_t running_for_ms;   /* for how long the operator has seen it run */
     const char *waiting;      /* the kubelet's reason why it does not run; NULL: unknown */
     const char *message;
     const char *image;
@@ -42,7 +44,8 @@ enum plan_link {
 
 struct plan_head {
     enum plan_link link;
-    int64_t down_since_ms;
+    int64_t down_since_ms;      /* wall clock, for texts */
+    int64_t down_for_ms;
     const char *why;            /* last error of the connection; NULL: none */
     const struct api_dvm *view; /* NULL unless UP */
 };
@@ -56,6 +59,14 @@ struct plan_answer {
     int64_t at_ms;
 };
 
+/* Durations by the monotonic clock, in ms: a wall clock that is set back or forth ends no wait and
+ * prolongs none. */
+struct plan_ages {
+    int64_t recorded; /* since the present campaign was recorded */
+    int64_t accepted; /* since the head accepted it */
+    int64_t applied;  /* since the last campaign was closed */
+};
+
 struct plan_input {
     const struct cluster *cluster;
     bool credentials; /* all Secrets exist */
@@ -65,7 +76,8 @@ struct plan_input {
     struct plan_head head;
     const struct plan_answer *answer; /* may be NULL */
     uint64_t size_refused; /* sequence of the size message that the head called too old; 0: none */
-    int64_t now_ms;        /* wall clock */
+    int64_t now_ms;        /* wall clock: for the times that are recorded, never for a duration */
+    struct plan_ages age;
 };
 
 enum plan_verb {

@@ -12,6 +12,7 @@ struct draft {
     uint32_t members; /* replicas that the StatefulSets should have after this plan */
     uint32_t heads;
     struct plan_action scratch; /* takes an action for which the plan has no room */
+    bool closed;                /* this plan has closed a campaign */
     bool must_record;           /* an intention has changed, and recording it is the only action */
 };
 

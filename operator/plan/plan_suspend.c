@@ -45,16 +45,17 @@ static void await_end(struct draft *d)
 {
     const struct cluster_campaign *c = &d->p->record.campaign;
     const struct plan_head *h = &d->in->head;
-    int64_t end = c->accepted_ms + shutdown_deadline_s(&c->drain) * 1000 + PLAN_SHUTDOWN_SLACK_MS;
+    int64_t left =
+        shutdown_deadline_s(&c->drain) * 1000 + PLAN_SHUTDOWN_SLACK_MS - d->in->age.accepted;
 
     if (h->link == PLAN_LINK_UP && strcmp(h->view->incarnation, c->incarnation) != 0)
         plan_complete(d, "another incarnation of the head answers");
     else if (h->link != PLAN_LINK_UP && !head_runs(d))
         plan_complete(d, "the head has ended");
-    else if (d->in->now_ms >= end)
+    else if (left <= 0)
         plan_complete(d, "the head did not end by its deadline");
     else
-        plan_again(d, end - d->in->now_ms);
+        plan_again(d, left);
 }
 
 static void ask_to_end(struct draft *d)

@@ -217,7 +217,7 @@ static void on_credentials(const struct credentials *creds, const struct status_
     struct entry *e = run->e;
 
     run->creds = NULL;
-    e->creds_checked_ms = (int64_t)loop_wall_ms();
+    e->creds_checked_ms = loop_now_ms(e->r->o.loop);
     run->again = creds && !e->have_creds;
     if (creds)
         keep_credentials(e, creds);
@@ -238,10 +238,10 @@ static void on_credentials(const struct credentials *creds, const struct status_
 static void ensure_credentials(struct run *run)
 {
     struct err err = {0};
-    int64_t next_ms = run->e->creds_checked_ms + RECONCILE_CREDENTIALS_MS;
+    uint64_t next_ms = run->e->creds_checked_ms + RECONCILE_CREDENTIALS_MS;
 
     queue_add_after(run->e->r->queue, run->e->key, RECONCILE_CREDENTIALS_MS);
-    if (run->e->creds_trouble.reason[0] && run->in.now_ms < next_ms) {
+    if (run->e->creds_trouble.reason[0] && run->now_ms < next_ms) {
         run->on_action_done(run);
         return;
     }

@@ -79,7 +79,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
         snprintf(m->refused_print, sizeof(m->refused_print), "%s",
                  objects_applied(run->child[run->action->child].wanted));
         snprintf(m->message, sizeof(m->message), "%s", err->msg);
-        m->refused_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
+        m->refused_until_ms = loop_now_ms(run->e->r->o.loop) + RECONCILE_RETRY_MS;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
     } else { /* may succeed the next time; shown in the status only when it lasts */
         run->failed = true;
@@ -91,6 +91,19 @@ static void note_refusal(struct run *run, int status, const struct err *err)
             snprintf(m->message, sizeof(m->message), "%s", err->msg);
     }
     run->on_action_done(run);
+}
+
+/* An admission webhook may change what we apply. The result is kept, or it would be applied for
+ * ever. */
+static void note_difference(struct run *run, const json_t *answer)
+{
+    struct child_memory *m = memory_of(run);
+
+    m->settled[0] = '\0';
+    if (!objects_drifted(run->child[run->action->child].wanted, answer))
+        return;
+    FREE_AUTO char *print = objects_drift_print(answer);
+    snprintf(m->settled, sizeof(m->settled), "%s", print);
 }
 
 static void on_applied(int status, const json_t *body, const struct err *err, void *arg)
@@ -105,6 +118,7 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
     const json_t *meta = json_object_get(body, "metadata");
     m->generation = json_integer_value(json_object_get(meta, "generation"));
     m->failures = 0;
+    note_difference(run, body);
     if (!run->action->scale_only)
         m->refused_print[0] = '\0';
     log_info("applied cluster=%s kind=%s name=%s replicas=%d", run->e->key,
@@ -210,8 +224,10 @@ static void on_looked(int status, const json_t *body, const struct err *err, voi
     } else {
         log_warn("another owner controls the object cluster=%s kind=%s name=%s", run->e->key,
                  objects_kind(run->action->child), meta_text(body, "name"));
-        memory_of(run)->foreign_until_ms = (int64_t)loop_wall_ms() + RECONCILE_RETRY_MS;
+        memory_of(run)->foreign_until_ms = loop_now_ms(run->e->r->o.loop) + RECONCILE_RETRY_MS;
+        memory_of(run)->orphaned = objects_orphaned(body, &run->c);
         run->in.child[run->action->child].foreign = true;
+        run->in.child[run->action->child].orphaned = memory_of(run)->orphaned;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
         run->on_action_done(run);
     }

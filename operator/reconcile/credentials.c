@@ -254,6 +254,12 @@ static void on_read(int status, const json_t *body, const struct err *err, void 
 {
     struct credentials_job *j = arg;
 
+    if (status == 200 && objects_orphaned(body, j->c)) {
+        FREE_AUTO char *advice = objects_orphan_advice(j->c);
+
+        fail_job(j, "NotOwned", advice);
+        return;
+    }
     if (status == 200 && !objects_controlled(body, j->c)) {
         fail_job(
             j, "NotOwned",

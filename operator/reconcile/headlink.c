@@ -36,7 +36,8 @@ struct headlink {
     bool impatient; /* the patience has passed since the stream broke */
     bool reading;
     bool dirty; /* an event arrived since the reading began */
-    int64_t down_since_ms;
+    int64_t down_since_ms;  /* wall clock */
+    uint64_t broken_ms;     /* the same by the loop's clock */
     char why[ERR_MSG_MAX];
     void (*on_change)(void *arg);
     void *arg;
@@ -62,6 +63,7 @@ static void start_patience(struct headlink *h)
     set_view(h, NULL);
     h->impatient = false;
     h->down_since_ms = (int64_t)loop_wall_ms();
+    h->broken_ms = loop_now_ms(h->loop);
     loop_timer_arm(h->patience, HEADLINK_PATIENCE_MS);
 }
 
@@ -282,6 +284,8 @@ void headlink_look(struct headlink *h, struct plan_head *out, struct view **view
                                       : h->impatient ? PLAN_LINK_DOWN
                                                      : PLAN_LINK_CONNECTING,
                               .down_since_ms = ready ? 0 : h->down_since_ms,
+                              .down_for_ms =
+                                  ready ? 0 : (int64_t)(loop_now_ms(h->loop) - h->broken_ms),
                               .why = h->why};
     if (!ready)
         return;

@@ -19,6 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The first and the longest pause between two changes by others that are undone. */
+#define HEAL_PAUSE_MIN_MS 1000
+#define HEAL_PAUSE_MAX_MS 300000
+
 static const json_t *get_path(const json_t *o, const char *a, const char *b, const char *c)
 {
     o = json_object_get(json_object_get(o, a), b);
@@ -39,6 +43,38 @@ struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child chi
     return r->cache[CACHE_SERVICES];
 }
 
+/* True if another writer has changed the applied object. A generation that is not known yet, after
+ * the operator's start, is taken for ours. */
+static bool changed_by_others(struct child_memory *m, const json_t *wanted, const json_t *observed)
+{
+    int64_t generation = json_integer_value(get_path(observed, "metadata", "generation", NULL));
+
+    if (!m->generation)
+        m->generation = generation;
+    if (m->generation != generation)
+        return true;
+    if (!objects_drifted(wanted, observed))
+        return false;
+    FREE_AUTO char *print = objects_drift_print(observed);
+    return strcmp(print, m->settled) != 0;
+}
+
+/* True if the change is undone now. The first one is undone at once; each further one waits longer,
+ * so that two programs that disagree do not fight. */
+static bool heals_now(struct run *run, struct child_memory *m)
+{
+    if (run->now_ms < m->heal_from_ms) {
+        queue_add_after(run->e->r->queue, run->e->key, m->heal_from_ms - run->now_ms);
+        return false;
+    }
+    if (run->now_ms > m->heal_from_ms + HEAL_PAUSE_MAX_MS)
+        m->heal_pause_ms = HEAL_PAUSE_MIN_MS;
+    else if (m->heal_pause_ms < HEAL_PAUSE_MAX_MS)
+        m->heal_pause_ms *= 2;
+    m->heal_from_ms = run->now_ms + m->heal_pause_ms;
+    return true;
+}
+
 static void see_child(struct run *run, enum cluster_child child)
 {
     struct entry *e = run->e;
@@ -49,23 +85,22 @@ static void see_child(struct run *run, enum cluster_child child)
 
     run->child[child].wanted = objects_build(&run->c, child, 0, image);
     const char *print = objects_applied(run->child[child].wanted);
-    s->refused = strcmp(m->refused_print, print) == 0 && run->in.now_ms < m->refused_until_ms;
-    s->foreign = run->in.now_ms < m->foreign_until_ms;
+    s->refused = strcmp(m->refused_print, print) == 0 && run->now_ms < m->refused_until_ms;
+    s->foreign = run->now_ms < m->foreign_until_ms;
+    s->orphaned = s->foreign && m->orphaned;
     const json_t *o = cache_get(reconcile_child_cache(e->r, child), run->c.ns, name);
     if (!o)
         return;
     run->child[child].observed = json_incref((json_t *)o);
     s->foreign = !objects_controlled(o, &run->c);
+    s->orphaned = s->foreign && objects_orphaned(o, &run->c);
     s->exists = !s->foreign;
     s->deleting = get_path(o, "metadata", "deletionTimestamp", NULL) != NULL;
     s->uid = get_text(o, "metadata", "uid", NULL);
     s->resource_version = get_text(o, "metadata", "resourceVersion", NULL);
     s->replicas = (uint32_t)json_integer_value(get_path(o, "spec", "replicas", NULL));
-    int64_t generation = json_integer_value(get_path(o, "metadata", "generation", NULL));
-    bool same = strcmp(objects_applied(o), print) == 0;
-    if (same && !m->generation)
-        m->generation = generation;
-    s->current = same && m->generation == generation;
+    if (strcmp(objects_applied(o), print) == 0)
+        s->current = !changed_by_others(m, run->child[child].wanted, o) || !heals_now(run, m);
 }
 
 static const json_t *daemon_status(const json_t *pod)
@@ -126,15 +161,25 @@ static bool condition_true(const json_t *pod, const char *type)
     return false;
 }
 
-static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
+/* True if the StatefulSet, which this cluster controls, controls the pod. */
+static bool is_pod_of(const struct run *run, const json_t *pod, enum cluster_child set)
 {
-    const char *role = get_text(pod, "metadata", "labels", CLUSTER_LABEL_ROLE);
+    const struct plan_child_seen *s = &run->in.child[set];
+    const char *uid = NULL;
+
+    return s->exists && objects_controller(pod, "StatefulSet", &uid) && uid &&
+           strcmp(uid, s->uid) == 0;
+}
+
+static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod *out)
+{
+    const json_t *pod = p->object;
     const char *name = get_text(pod, "metadata", "name", NULL);
     const char *dash = name ? strrchr(name, '-') : NULL;
+    bool head = is_pod_of(run, pod, CLUSTER_HEAD_SET);
 
-    if (!role || !dash)
+    if (!dash || (!head && !is_pod_of(run, pod, CLUSTER_MEMBER_SET)))
         return false;
-    bool head = strcmp(role, "head") == 0;
     const json_t *status = daemon_status(pod);
     const json_t *waiting = get_path(status, "state", "waiting", NULL);
     const char *started = get_text(status, "state", "running", "startedAt");
@@ -151,7 +196,23 @@ static bool see_pod(struct run *run, const json_t *pod, struct plan_pod *out)
         pod_outdated(pod, run->child[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET].observed);
     if (started && timestamp_parse(started, &out->running_since_ms))
         out->running_since_ms = 1;
+    if (started)
+        out->running_for_ms = (int64_t)(run->now_ms - p->runs_ms);
     return head || out->vpid > 0;
+}
+
+void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod)
+{
+    const char *started = get_text(daemon_status(pod), "state", "running", "startedAt");
+
+    json_incref((json_t *)pod);
+    json_decref(p->object);
+    p->object = (json_t *)pod;
+    if (started && p->started && strcmp(started, p->started) == 0)
+        return;
+    free(p->started);
+    p->started = started ? xstrdup(started) : NULL;
+    p->runs_ms = loop_now_ms(r->o.loop);
 }
 
 static int by_vpid(const void *a, const void *b)
@@ -171,7 +232,7 @@ static void see_pods(struct run *run)
     HASH_ITER(hh, run->e->pods, p, tmp)
     {
         run->pod_objects[refs++] = json_incref(p->object);
-        i += see_pod(run, p->object, &run->pods[i]);
+        i += see_pod(run, p, &run->pods[i]);
     }
     qsort(run->pods, i, sizeof(*run->pods), by_vpid);
     run->in.pods = run->pods;
@@ -184,10 +245,12 @@ static void see_head(struct run *run)
 {
     struct plan_head *h = &run->in.head;
     bool runs = false;
-    bool early = run->in.now_ms < run->e->known_since_ms + HEADLINK_PATIENCE_MS;
+    uint64_t known_for_ms = run->now_ms - run->e->known_ms;
+    bool early = known_for_ms < HEADLINK_PATIENCE_MS;
 
     *h = (struct plan_head){.link = early ? PLAN_LINK_CONNECTING : PLAN_LINK_DOWN,
-                            .down_since_ms = run->e->known_since_ms};
+                            .down_since_ms = run->e->known_since_ms,
+                            .down_for_ms = (int64_t)known_for_ms};
     if (run->e->head)
         headlink_look(run->e->head, h, &run->view);
     for (size_t i = 0; i < run->in.npods; i++)
@@ -209,12 +272,40 @@ static void see_credentials(struct run *run)
 
     for (size_t i = 0; i < run->in.npods; i++)
         run->pending = run->pending || waits_for_volumes(&run->pods[i]);
-    bool stale = run->in.now_ms >= e->creds_checked_ms + RECONCILE_RETRY_MS;
+    bool stale = run->now_ms >= e->creds_checked_ms + RECONCILE_RETRY_MS;
     run->in.credentials = e->creds_complete && !(run->pending && stale);
+}
+
+/* The time since a time of the status, by the loop's clock. When the operator has started in
+ * between, the wall clock tells how long it is ago; a time of the future counts as the present. */
+static int64_t age_of(const struct run *run, struct stamp *s, int64_t wall_ms)
+{
+    if (!wall_ms)
+        return 0;
+    if (s->wall_ms != wall_ms) {
+        int64_t ago_ms = run->in.now_ms > wall_ms ? run->in.now_ms - wall_ms : 0;
+
+        *s = (struct stamp){.wall_ms = wall_ms, .since_ms = (int64_t)run->now_ms - ago_ms};
+    }
+    return (int64_t)run->now_ms - s->since_ms;
+}
+
+/* The head's clock tells when it accepted a campaign; that is not before it was recorded. */
+static void see_ages(struct run *run)
+{
+    const struct cluster_record *r = &run->c.record;
+    struct plan_ages *a = &run->in.age;
+
+    a->recorded = age_of(run, &run->e->recorded, r->campaign.recorded_ms);
+    a->accepted = age_of(run, &run->e->accepted, r->campaign.accepted_ms);
+    a->applied = age_of(run, &run->e->applied, r->last.applied_ms);
+    if (a->accepted > a->recorded)
+        a->accepted = a->recorded;
 }
 
 void observe_cluster(struct run *run)
 {
+    run->now_ms = loop_now_ms(run->e->r->o.loop);
     run->in.cluster = &run->c;
     run->in.now_ms = (int64_t)loop_wall_ms();
     run->in.answer = &run->e->answer;
@@ -222,6 +313,7 @@ void observe_cluster(struct run *run)
     for (int i = 0; i < CLUSTER_CHILDREN; i++)
         see_child(run, (enum cluster_child)i);
     see_pods(run);
+    see_ages(run);
     see_credentials(run);
     follow_head(run);
     see_head(run);

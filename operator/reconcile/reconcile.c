@@ -41,6 +41,8 @@ static void entry_reset(struct entry *e, const char *uid)
     e->uid = xstrdup(uid);
     e->have_creds = e->creds_complete = e->rested = false;
     e->known_since_ms = (int64_t)loop_wall_ms();
+    e->known_ms = loop_now_ms(e->r->o.loop);
+    e->recorded = e->accepted = e->applied = (struct stamp){0};
     e->creds_checked_ms = 0;
     e->size_refused = 0;
     e->status_ms = 0;
@@ -80,6 +82,7 @@ static void pod_forget(struct entry *e, struct pod_entry *p)
 {
     HASH_DEL(e->pods, p);
     json_decref(p->object);
+    free(p->started);
     free(p->name);
     free(p);
 }
@@ -111,15 +114,15 @@ static void entry_free(struct entry *e)
  * pass has replaced the one that was to do it. */
 static void retry_children(const struct run *run)
 {
-    int64_t now_ms = (int64_t)loop_wall_ms();
+    uint64_t now_ms = loop_now_ms(run->e->r->o.loop);
 
     for (int i = 0; i < CLUSTER_CHILDREN; i++) {
         const struct child_memory *m = &run->e->child[i];
-        int64_t until =
+        uint64_t until =
             m->foreign_until_ms > m->refused_until_ms ? m->foreign_until_ms : m->refused_until_ms;
 
         if (until > now_ms)
-            queue_add_after(run->e->r->queue, run->e->key, (uint64_t)(until - now_ms) + 1);
+            queue_add_after(run->e->r->queue, run->e->key, until - now_ms + 1);
     }
 }
 
@@ -290,6 +293,27 @@ static void finish_action(struct run *run)
     act_begin(run);
 }
 
+/* A status that the operator has not written so, or that was edited: without the record in it no
+ * step is safe. */
+static void report_unreadable(struct run *run, const json_t *object, const char *why)
+{
+    struct err err = {0};
+
+    if (cluster_decode_meta(object, &run->c, &err)) {
+        log_error("cannot decode the DvmCluster cluster=%s: %s", run->e->key, err.msg);
+        run_end(run);
+        return;
+    }
+    if (run->c.deleting) {
+        run_end(run);
+        return;
+    }
+    log_warn("unreadable status cluster=%s: %s", run->e->key, why);
+    run->status = status_unreadable(&run->c, json_object_get(object, "status"), why,
+                                    (int64_t)loop_wall_ms());
+    write_status(run);
+}
+
 static void run_begin(struct entry *e, const json_t *object)
 {
     struct err err = {0};
@@ -301,8 +325,7 @@ static void run_begin(struct entry *e, const json_t *object)
     run->on_action_done = finish_action;
     run->begun_ms = loop_now_ms(e->r->o.loop);
     if (cluster_decode(object, &run->c, &err)) {
-        log_error("cannot decode the DvmCluster cluster=%s: %s", e->key, err.msg);
-        run_end(run);
+        report_unreadable(run, object, err.msg);
         return;
     }
     if (strcmp(e->uid, run->c.uid) != 0)
@@ -366,12 +389,28 @@ static void on_cluster(const json_t *object, bool deleted, void *arg)
         add_cluster(object, r);
 }
 
+/* The cluster of an object, by its controller; an object without one counts for the cluster in its
+ * label, which may wait for the name to become free. */
 static char *owner_key(const json_t *object)
 {
     const json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
-    const char *cluster = json_string_value(json_object_get(labels, CLUSTER_LABEL_NAME));
+    const char *cluster = objects_controller(object, CLUSTER_KIND, NULL);
 
+    if (!cluster)
+        cluster = json_string_value(json_object_get(labels, CLUSTER_LABEL_NAME));
     return cluster ? xasprintf("%s/%s", meta_text(object, "namespace"), cluster) : NULL;
+}
+
+/* The cluster of a pod, by the name of the StatefulSet that controls it. NULL: a pod of its own,
+ * whatever its labels are. */
+static char *pod_key(const json_t *pod)
+{
+    const char *set = objects_controller(pod, "StatefulSet", NULL);
+    size_t len = set ? strlen(set) : 0;
+
+    if (len > 5 && strcmp(set + len - 5, "-head") == 0) /* no cluster has such a name */
+        len -= 5;
+    return set ? xasprintf("%s/%.*s", meta_text(pod, "namespace"), (int)len, set) : NULL;
 }
 
 static void on_child(const json_t *object, bool deleted, void *arg)
@@ -393,25 +432,48 @@ static void poke_head(struct entry *e, const json_t *pod)
         dvm_client_poke(headlink_client(e->head));
 }
 
+/* A pod that has no StatefulSet any more (its owner was deleted with --cascade=orphan). */
+static void lose_pod(struct reconciler *r, const json_t *pod)
+{
+    const char *ns = meta_text(pod, "namespace"), *name = meta_text(pod, "name");
+    struct entry *e, *tmp;
+    struct pod_entry *p;
+
+    HASH_ITER(hh, r->entries, e, tmp)
+    {
+        if (strncmp(e->key, ns, strlen(ns)) != 0 || e->key[strlen(ns)] != '/')
+            continue;
+        HASH_FIND_STR(e->pods, name, p);
+        if (!p)
+            continue;
+        pod_forget(e, p);
+        if (r->started)
+            queue_add(r->queue, e->key);
+    }
+}
+
 static void on_pod(const json_t *object, bool deleted, void *arg)
 {
     struct reconciler *r = arg;
     struct pod_entry *p;
-    FREE_AUTO char *key = owner_key(object);
+    FREE_AUTO char *key = pod_key(object);
 
-    if (!key)
+    if (!key) {
+        lose_pod(r, object);
         return;
+    }
     struct entry *e = entry_get(r, key);
     const char *name = meta_text(object, "name");
     HASH_FIND_STR(e->pods, name, p);
-    if (p)
+    if (deleted && p)
         pod_forget(e, p);
-    if (!deleted) {
+    if (!deleted && !p) {
         p = xcalloc(1, sizeof(*p));
         p->name = xstrdup(name);
-        p->object = json_incref((json_t *)object);
         HASH_ADD_KEYPTR(hh, e->pods, p->name, strlen(p->name), p);
     }
+    if (!deleted)
+        observe_pod_entry(r, p, object);
     poke_head(e, object);
     if (r->started)
         queue_add(r->queue, key);

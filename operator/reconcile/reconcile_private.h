@@ -30,21 +30,35 @@
 
 enum { CACHE_CLUSTERS, CACHE_PODS, CACHE_SETS, CACHE_SERVICES, CACHE_BUDGETS, CACHES };
 
-/* One child between two passes: why it is not applied, and its generation after the last write. */
+/* One child between two passes: why it is not applied, and its generation after the last write.
+ * Times are those of the loop's clock. */
 struct child_memory {
     char refused_print[32]; /* fingerprint that the API server has refused; "": none */
     char probed_print[32];  /* fingerprint whose pod template has passed a dry run */
     char message[ERR_MSG_MAX];
     unsigned failures; /* consecutive failures other than refusals */
-    int64_t refused_until_ms;
-    int64_t foreign_until_ms;
+    uint64_t refused_until_ms;
+    uint64_t foreign_until_ms;
+    bool orphaned;      /* while it is foreign: an earlier cluster has left it */
     int64_t generation; /* metadata.generation after our last write; 0: unknown */
+    char settled[24];   /* what the object had after our last write, if that differs from what we
+                           wanted; repeating the write would not change it */
+    uint64_t heal_from_ms;  /* a change by others is undone at this time at the earliest */
+    uint64_t heal_pause_ms; /* doubled by each healing, so that two writers do not fight */
 };
 
 struct pod_entry {
     char *name;
     json_t *object;
+    char *started;    /* start of the daemon's container, as the kubelet tells it; NULL: not running */
+    uint64_t runs_ms; /* when the operator has first seen it run, by the loop's clock */
     UT_hash_handle hh;
+};
+
+/* A time in the status, and the same by the loop's clock; that is below 0 if it was before the boot. */
+struct stamp {
+    int64_t wall_ms;
+    int64_t since_ms;
 };
 
 struct entry {
@@ -53,13 +67,15 @@ struct entry {
     struct reconciler *r;
     struct pod_entry *pods;
     struct headlink *head; /* NULL: there is no connection */
-    int64_t known_since_ms;
+    int64_t known_since_ms; /* wall clock, for texts */
+    uint64_t known_ms;      /* the same by the loop's clock */
+    struct stamp recorded, accepted, applied; /* of the campaign, and of the last one */
     struct credentials creds;
     bool have_creds;     /* the operator's own certificate is known */
     bool rested;         /* the connection was closed because the cluster had no head */
     bool creds_complete; /* all Secrets are there */
     uint64_t status_ms;  /* time of the last write of the status, on the loop's clock */
-    int64_t creds_checked_ms;
+    uint64_t creds_checked_ms; /* on the loop's clock; 0: never */
     struct child_memory child[CLUSTER_CHILDREN];
     struct status_trouble creds_trouble;
     struct plan_answer answer;
@@ -83,6 +99,7 @@ struct run {
     struct plan_pod *pods;
     struct view *view;
     struct plan_input in;
+    uint64_t now_ms; /* the loop's clock when the pass began to observe */
     struct plan *plan;
     size_t next;
     const struct plan_action *action; /* the action that is being carried out */
@@ -117,6 +134,8 @@ void follow_head(struct run *run);
 /* observe.c: fills run->in from the decoded cluster. */
 void observe_cluster(struct run *run);
 void observe_release(struct run *run);
+/* Stores a pod's newest object, and notes since when its daemon runs. */
+void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod);
 
 /* The reason why an object or Secret could not be created, for the condition Progressing. */
 void observe_trouble(const struct run *run, struct status_trouble *out);

@@ -15,6 +15,7 @@
  * Failures: none: a fact that is missing is said to be unknown. */
 #include "base/buf/buf.h"
 #include "operator/model/timestamp.h"
+#include "operator/objects/objects.h"
 #include "operator/status/status_private.h"
 
 #include <string.h>
@@ -131,6 +132,14 @@ static bool any_foreign(const struct facts *f, struct verdict *v)
             [CLUSTER_PDB] = "PodDisruptionBudget", [CLUSTER_HEAD_PDB] = "PodDisruptionBudget",
             [CLUSTER_HEAD_SET] = "StatefulSet",    [CLUSTER_MEMBER_SET] = "StatefulSet",
         };
+        if (f->in->child[i].orphaned) {
+            FREE_AUTO char *advice = objects_orphan_advice(f->in->cluster);
+
+            *v = condition_of(STATUS_FALSE, "NotOwned",
+                              xasprintf("%s %s%s has no owner: %s", kinds[i], f->in->cluster->name,
+                                        head ? "-head" : "", advice));
+            return true;
+        }
         *v =
             condition_of(STATUS_FALSE, "NotOwned",
                          xasprintf("%s %s%s exists and this DvmCluster does not control it, so the "

@@ -110,8 +110,9 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
     return status;
 }
 
-json_t *status_invalid(const struct cluster *c, const json_t *old_status, const char *message,
-                       int64_t now_ms)
+/* The old status with another Progressing. Takes v.message. */
+static json_t *old_with(const struct cluster *c, const json_t *old_status, struct verdict v,
+                        int64_t now_ms)
 {
     json_t *status = old_status ? json_deep_copy(old_status) : json_object();
     json_t *list = json_array(), *old;
@@ -124,15 +125,29 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
         if (!type || strcmp(type, "Progressing") != 0)
             json_array_append_new(list, json_deep_copy(old));
     }
-    put_condition(
-        list, c, "Progressing",
-        condition_of(
-            STATUS_FALSE, "InvalidSpec",
-            xasprintf("%s. The operator changes nothing until the spec is corrected.", message)),
-        now_ms);
+    put_condition(list, c, "Progressing", v, now_ms);
     json_object_set_new(status, "conditions", list);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
     return status;
+}
+
+json_t *status_invalid(const struct cluster *c, const json_t *old_status, const char *message,
+                       int64_t now_ms)
+{
+    char *text = xasprintf("%s. The operator changes nothing until the spec is corrected.", message);
+
+    return old_with(c, old_status, condition_of(STATUS_FALSE, "InvalidSpec", text), now_ms);
+}
+
+json_t *status_unreadable(const struct cluster *c, const json_t *old_status, const char *message,
+                          int64_t now_ms)
+{
+    char *text = xasprintf(
+        "The status cannot be read: %s. The operator changes nothing until it is corrected: kubectl "
+        "edit dvmcluster %s -n %s --subresource=status.",
+        message, c->name, c->ns);
+
+    return old_with(c, old_status, condition_of(STATUS_FALSE, "StatusUnreadable", text), now_ms);
 }
 
 /* The status without the parts that change all the time. */
@@ -176,10 +191,14 @@ static const char *text_of(const json_t *o, const char *key)
 static char *targets_of(const json_t *campaign)
 {
     const json_t *list = json_object_get(campaign, "targets");
+    const json_t *range = json_object_get(campaign, "targetRange");
     size_t n = json_array_size(list);
     struct cluster_campaign c = {.first = 1, .last = 0};
 
-    if (n) {
+    if (range) {
+        c.first = (uint32_t)json_integer_value(json_object_get(range, "first"));
+        c.last = (uint32_t)json_integer_value(json_object_get(range, "last"));
+    } else if (n) {
         c.first = (uint32_t)json_integer_value(json_array_get(list, 0));
         c.last = (uint32_t)json_integer_value(json_array_get(list, n - 1));
     }

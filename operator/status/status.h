@@ -21,6 +21,9 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
  * reference. */
 json_t *status_invalid(const struct cluster *c, const json_t *old_status, const char *message,
                        int64_t now_ms);
+/* The same for a status that cannot be decoded, with the way out. */
+json_t *status_unreadable(const struct cluster *c, const json_t *old_status, const char *message,
+                          int64_t now_ms);
 
 /* True if the two differ at most in counts, in jobs that are waited for and in messages. Such a
  * change may be written a little later: under a stream of jobs it comes all the time. */

@@ -157,6 +157,22 @@ runs() {
     becomes '{.status.conditions[?(@.type=="Available")].status}' True
 }
 
+@test "objects kept by --cascade=orphan are not taken over, and the condition tells the way out" {
+    running 2
+    becomes '{.status.replicas}' 2
+    uid=$(uid_of sts/x)
+    kn delete dvm x --cascade=orphan --timeout=60s >&2
+    make_cluster 2
+    condition Progressing NotOwned
+    said=$(status_of '{.status.conditions[?(@.type=="Progressing")].message}')
+    [[ $said == *"--cascade=orphan"*"kubectl delete statefulset,service,poddisruptionbudget,secret -n $ns -l "* ]]
+    [ "$(uid_of sts/x)" = "$uid" ]
+    [ "$(status_of '{.status.replicas}')" = 0 ]
+    PATH=$BIN_DIR:$PATH timeout --kill-after=10 90 bash -c "${said##*: }" >&2
+    is_new() { exists sts/x && [ "$(uid_of sts/x)" != "$uid" ] && [ "$(status_of '{.status.replicas}')" = 2 ]; }
+    until_true 90 is_new
+}
+
 @test "deleting the resource leaves no object" {
     local kinds=pods,services,secrets,statefulsets,poddisruptionbudgets,controllerrevisions,endpoints,configmaps
     before=$(kn get "$kinds" -o name)

@@ -89,3 +89,106 @@ not_ready() { [[ $(plain readyz) == "the API server has been silent for too long
     [ "$(requests 'PUT .*/dvmclusters/x/status')" -le 5 ]
     [ "$(requests 'GET .*/dvmclusters/x ')" -eq 1 ]
 }
+
+# --- owned means controlled
+
+field_is() { [ "$(kn get "$1" -o jsonpath="$2")" = "$3" ]; }
+
+@test "Service drift: a Service and labels that were changed by hand are restored" {
+    running 2
+    quiet
+    proxy forget
+    kn patch service x-head --type json -p '[{"op": "replace", "path": "/spec/selector", "value": {"app": "theirs"}}]' >&2
+    until_true 30 field_is service/x-head '{.spec.selector.dvm\.openpmix\.io/role}' head
+    field_is service/x-head '{.spec.selector.app}' ""
+    kn label sts x dvm.openpmix.io/role=theirs --overwrite >&2
+    until_true 30 field_is sts/x '{.metadata.labels.dvm\.openpmix\.io/role}' member
+    kn label pdb x dvm.openpmix.io/cluster- >&2   # it leaves the operator's selection
+    until_true 30 field_is pdb/x '{.metadata.labels.dvm\.openpmix\.io/cluster}' x
+    kn label service x their=label >&2            # a label of others stays
+    quiet
+    field_is service/x '{.metadata.labels.their}' label
+    [ "$(requests '^(PUT|PATCH|POST|DELETE)')" -le 6 ]
+    [ "$(requests .)" -le 12 ]
+}
+
+@test "Service drift: two writers that disagree do not fight" {
+    running 1
+    quiet
+    proxy forget
+    for i in {1..40}; do
+        kn patch service x-head --type json -p '[{"op": "replace", "path": "/spec/selector", "value": {"app": "theirs"}}]' > /dev/null
+    done
+    [ "$(requests '^PATCH .*/services/x-head')" -le 8 ]
+    until_true 60 field_is service/x-head '{.spec.selector.dvm\.openpmix\.io/role}' head
+}
+
+# their_pod NAME ROLE: a pod with the labels of the cluster that its StatefulSet does not control.
+their_pod() {
+    kn apply -f - >&2 << END
+{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "$1", "labels": {"dvm.openpmix.io/cluster": "x", "dvm.openpmix.io/role": "$2",
+  "app.kubernetes.io/managed-by": "dvm-operator", "controller-revision-hash": "old"}},
+ "spec": {"securityContext": {"runAsNonRoot": true, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
+  "containers": [{"name": "prted", "image": "i", "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}}
+END
+}
+
+@test "foreign pod: pods with the labels of the cluster are neither counted nor deleted, and block no growth" {
+    running 2
+    their_pod x-7 member
+    their_pod copy-of-x-head-0 head
+    pods=$(kn get pod x-7 copy-of-x-head-0 -o jsonpath='{.items[*].metadata.uid}')
+    kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2  # their template is outdated
+    scale 4
+    becomes '{.spec.replicas}' 4 sts/x
+    becomes '{.status.readyReplicas}' 4
+    quiet
+    [ "$(status_of '{.status.replicas}')" = 0 ]
+    [ "$(kn get pod x-7 copy-of-x-head-0 -o jsonpath='{.items[*].metadata.uid}')" = "$pods" ]
+    [ "$(requests '^DELETE')" -eq 0 ]
+}
+
+@test "broken status: a status that cannot be read is a condition, and a corrected one goes on" {
+    running 2
+    quiet
+    proxy forget
+    kn patch dvm x --subresource=status --type merge -p '{"status": {"campaign": {"id": "a", "kind": "Shrink", "sequence": 9,
+        "generation": 1, "phase": "Recorded", "targets": [5, 7]}}}' >&2
+    condition Progressing StatusUnreadable
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"targets[1] is 7, expected 6"*--subresource=status* ]]
+    scale 4
+    quiet
+    replicas_are 2
+    [ "$(status_of '{.status.campaign.id}')" = a ]
+    [ "$(requests '^(PUT|PATCH)')" -le 4 ]
+    [ "$(count 'PUT campaign')" -eq 0 ]
+    kn patch dvm x --subresource=status --type json -p '[{"op": "remove", "path": "/status/campaign"}]' >&2
+    becomes '{.spec.replicas}' 4 sts/x
+    condition Progressing UpToDate
+}
+
+@test "broken status: a last campaign that cannot be read stops nothing" {
+    running 2
+    kn patch dvm x --subresource=status --type merge -p '{"status": {"lastCampaign": {"id": "a", "kind": "Shrink", "sequence": 1,
+        "generation": 1, "phase": "Complete", "targets": [5, 7]}}}' >&2
+    scale 3
+    becomes '{.spec.replicas}' 3 sts/x
+    condition Progressing UpToDate
+}
+
+@test "clock: a wall clock that is set back a day stops no retry" {
+    make -s -C "$repo" build/probe/wallclock.so >&2
+    echo 0 > "$dir/shift"
+    export WALLCLOCK=$dir/shift
+    operator_env=(LD_PRELOAD="$repo/build/probe/wallclock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}")
+    running 3
+    order 'refuse?status=422&reason=NotTrailing'
+    scale 2
+    becomes '{.status.lastCampaign.phase}' Rejected
+    condition Progressing CampaignRejected
+    echo -86400 > "$dir/shift"
+    becomes '{.status.lastCampaign.phase}' Complete
+    replicas_are 2
+    [ "$(count 'PUT campaign')" -eq 2 ]
+    [ "$(requests '^PUT')" -le 30 ]
+}

@@ -57,9 +57,10 @@ end_programs() {
     [ "${BATS_TEST_COMPLETED:-}" = 1 ] || tail -n 40 "$dir"/*.log >&2 || true
 }
 
-# start_operator [NAME [OPTION...]]: in the background. metrics_addr: its plain port; operator_args: more options.
+# start_operator [NAME [OPTION...]]: in the background. metrics_addr: its plain port; operator_args: more options;
+# operator_env: its environment.
 start_operator() {
-    "$operator" --kubeconfig "${OPERATOR_KUBECONFIG:-$KUBECONFIG}" --namespace "$ns" --log-level debug \
+    env ${operator_env[@]+"${operator_env[@]}"} "$operator" --kubeconfig "${OPERATOR_KUBECONFIG:-$KUBECONFIG}" --namespace "$ns" --log-level debug \
         --metrics-addr "${metrics_addr:-}" --head-connect "x=127.0.0.1:$head_port" ${operator_args[@]+"${operator_args[@]}"} "${@:2}" >> "$dir/${1:-operator}.log" 2>&1 3>&- &
     echo $! > "$dir/${1:-operator}.pid"
 }

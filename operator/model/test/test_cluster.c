@@ -168,10 +168,80 @@ static void a_malformed_status_record_is_refused(void **state)
         "{\"grants\": {\"members\": 0, \"seen\": 1, \"running\": [{\"number\": 1, "
         "\"kind\": \"Lend\", \"members\": 1}]}}",
         "status.grants.running[0]: kind \"Lend\"");
-    assert_status_refused("{\"lastCampaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
-                          "\"Complete\", \"sequence\": 1, \"targets\": [], \"appliedTime\": "
+    assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                          "\"Complete\", \"sequence\": 1, \"targets\": [2], \"appliedTime\": "
                           "\"yesterday\"}}",
                           "appliedTime is not a time");
+    assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                          "\"Complete\", \"sequence\": 1, \"targets\": []}}",
+                          "a Shrink has no targets");
+    assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                          "\"Recorded\", \"sequence\": 1, \"targetRange\": {\"first\": 4, "
+                          "\"last\": 3}}}",
+                          "targetRange is from 4 to 3");
+    assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
+                          "\"Recorded\", \"sequence\": 1, \"targetRange\": {\"last\": 3}}}",
+                          "targetRange is from 0 to 3");
+}
+
+static void a_last_campaign_that_cannot_be_read_is_none(void **state)
+{
+    json_t *o = parse("{" META ", \"status\": {\"sequence\": 7, \"lastCampaign\": {\"id\": \"a\", "
+                      "\"kind\": \"Shrink\", \"result\": \"r\", \"phase\": \"Danced\"}}}");
+    struct cluster c;
+    struct err err = {0};
+
+    assert_int_equal(cluster_decode(o, &c, &err), 0);
+    assert_false(c.record.last.present);
+    assert_int_equal(c.record.sequence, 7);
+    assert_string_equal(err.msg, "");
+    cluster_free(&c);
+    json_decref(o);
+}
+
+static void metadata_and_conditions_are_decoded_without_the_record(void **state)
+{
+    json_t *o = parse("{" META ", \"status\": {\"sequence\": -1, \"conditions\": [{}]}}");
+    struct cluster c;
+    struct err err = {0};
+
+    assert_int_equal(cluster_decode(o, &c, &err), -1);
+    assert_int_equal(cluster_decode_meta(o, &c, &err), 0);
+    assert_string_equal(c.name, "x");
+    assert_int_equal(json_array_size(c.conditions), 1);
+    cluster_free(&c);
+    json_decref(o);
+}
+
+/* A status of 65,535 targets must stay far below the limit of etcd, 1.5 MiB. */
+static void many_targets_are_a_range_and_few_are_a_list_too(void **state)
+{
+    static const struct {
+        uint32_t first, last;
+        size_t listed;
+    } cases[] = {{3, 4, 2}, {1, 64, 64}, {1, 65, 0}, {1, 65535, 0}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct cluster_record r = {.sequence = 1};
+        struct cluster c;
+        struct err err = {0};
+
+        r.campaign = (struct cluster_campaign){
+            .present = true, .id = "a", .sequence = 1, .first = cases[i].first};
+        r.campaign.last = cases[i].last;
+        json_t *status = cluster_record_encode(&r);
+        json_t *campaign = json_object_get(status, "campaign");
+        assert_int_equal(json_array_size(json_object_get(campaign, "targets")), cases[i].listed);
+        FREE_AUTO char *text = json_dumps(status, JSON_COMPACT);
+        assert_true(strlen(text) < 1024);
+        json_t *o = parse("{" META "}");
+        json_object_set_new(o, "status", status);
+        assert_int_equal(cluster_decode(o, &c, &err), 0);
+        assert_int_equal(c.record.campaign.first, cases[i].first);
+        assert_int_equal(c.record.campaign.last, cases[i].last);
+        cluster_free(&c);
+        json_decref(o);
+    }
 }
 
 static void a_whole_spec_is_decoded(void **state)
@@ -329,6 +399,9 @@ int main(void)
         cmocka_unit_test(a_name_that_is_impossible_for_its_pods_is_refused),
         cmocka_unit_test(an_object_without_metadata_is_refused),
         cmocka_unit_test(a_malformed_status_record_is_refused),
+        cmocka_unit_test(a_last_campaign_that_cannot_be_read_is_none),
+        cmocka_unit_test(metadata_and_conditions_are_decoded_without_the_record),
+        cmocka_unit_test(many_targets_are_a_range_and_few_are_a_list_too),
         cmocka_unit_test(a_whole_spec_is_decoded),
         cmocka_unit_test(a_record_survives_encoding_and_decoding),
         cmocka_unit_test(an_older_answer_does_not_set_a_campaign_back),

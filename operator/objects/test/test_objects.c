@@ -127,6 +127,68 @@ static void everything_is_owned_by_the_cluster(void **state)
     }
 }
 
+static void the_controller_decides_and_not_the_labels(void **state)
+{
+    struct cluster c = sample();
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
+    json_t *meta = json_object_get(o, "metadata");
+    const char *uid = NULL;
+
+    assert_string_equal(objects_controller(o, "DvmCluster", &uid), "x");
+    assert_string_equal(uid, c.uid);
+    assert_null(objects_controller(o, "StatefulSet", NULL));
+    assert_false(objects_orphaned(o, &c));
+    json_object_del(meta, "ownerReferences");
+    assert_null(objects_controller(o, "DvmCluster", NULL));
+    assert_false(objects_controlled(o, &c));
+    assert_true(objects_orphaned(o, &c));
+    json_object_del(json_object_get(meta, "labels"), CLUSTER_LABEL_MANAGER);
+    assert_false(objects_orphaned(o, &c));
+    json_decref(o);
+}
+
+static void a_changed_label_and_a_changed_service_are_noticed(void **state)
+{
+    struct cluster c = sample();
+
+    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
+        json_t *wanted = objects_build(&c, (enum cluster_child)i, 1, "img");
+        json_t *o = json_deep_copy(wanted);
+        json_t *labels = json_object_get(json_object_get(o, "metadata"), "labels");
+        json_t *spec = json_object_get(o, "spec");
+        bool service = i == CLUSTER_SERVICE || i == CLUSTER_HEAD_SERVICE;
+        FREE_AUTO char *before = objects_drift_print(o);
+
+        json_object_set_new(labels, "more", json_string("of others"));
+        json_object_set_new(spec, "clusterIPs", json_pack("[s]", "10.0.0.1"));
+        assert_false(objects_drifted(wanted, o)); /* defaults, and labels of others */
+        json_object_set_new(spec, "selector", json_pack("{s:s}", "app", "theirs"));
+        assert_int_equal(objects_drifted(wanted, o), service);
+        json_object_set_new(labels, CLUSTER_LABEL_ROLE, json_string("theirs"));
+        assert_true(objects_drifted(wanted, o));
+        FREE_AUTO char *after = objects_drift_print(o);
+        assert_string_not_equal(before, after);
+        json_decref(o);
+        json_decref(wanted);
+    }
+}
+
+static void a_port_of_a_service_that_is_missing_or_changed_is_noticed(void **state)
+{
+    struct cluster c = sample();
+    json_t *wanted = objects_build(&c, CLUSTER_HEAD_SERVICE, 1, "img");
+    json_t *o = json_deep_copy(wanted);
+    json_t *ports = json_object_get(json_object_get(o, "spec"), "ports");
+
+    json_object_set_new(json_array_get(ports, 0), "nodePort", json_integer(30000));
+    json_array_insert_new(ports, 0, json_pack("{s:i}", "port", 80));
+    assert_false(objects_drifted(wanted, o));
+    json_object_set_new(json_array_get(ports, 1), "port", json_integer(81));
+    assert_true(objects_drifted(wanted, o));
+    json_decref(o);
+    json_decref(wanted);
+}
+
 static void selectors_use_only_what_never_changes(void **state)
 {
     struct cluster c = sample();
@@ -349,6 +411,9 @@ int main(void)
         cmocka_unit_test(slots_without_a_value_are_left_to_the_daemon),
         cmocka_unit_test(the_members_ordinals_are_their_vpids),
         cmocka_unit_test(everything_is_owned_by_the_cluster),
+        cmocka_unit_test(the_controller_decides_and_not_the_labels),
+        cmocka_unit_test(a_changed_label_and_a_changed_service_are_noticed),
+        cmocka_unit_test(a_port_of_a_service_that_is_missing_or_changed_is_noticed),
         cmocka_unit_test(selectors_use_only_what_never_changes),
         cmocka_unit_test(budgets_never_overlap),
         cmocka_unit_test(addresses_are_published_before_readiness),

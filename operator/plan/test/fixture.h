@@ -161,7 +161,22 @@ static inline char *fix_render(const struct plan *p)
     return all;
 }
 
-#define PLAN(f) PLAN_AUTO struct plan *p = plan_make(&(f).in)
+/* The durations that the operator would have measured since the times in the fixture. */
+static inline const struct plan_input *fix_ages(struct fix *f)
+{
+    const struct cluster_record *r = &f->c.record;
+    int64_t now_ms = f->in.now_ms;
+
+    f->in.age = (struct plan_ages){.recorded = now_ms - r->campaign.recorded_ms,
+                                   .accepted = now_ms - r->campaign.accepted_ms,
+                                   .applied = now_ms - r->last.applied_ms};
+    f->in.head.down_for_ms = now_ms - f->in.head.down_since_ms;
+    for (size_t i = 0; i < f->in.npods; i++)
+        f->pods[i].running_for_ms = now_ms - f->pods[i].running_since_ms;
+    return &f->in;
+}
+
+#define PLAN(f) PLAN_AUTO struct plan *p = plan_make(fix_ages(&(f)))
 
 static inline void assert_actions(const struct plan *p, const char *want)
 {

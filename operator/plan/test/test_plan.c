@@ -115,11 +115,11 @@ static void the_set_does_not_grow_before_the_head_admits_the_new_members(void **
     assert_int_equal(p->record.size_members, 9);
     assert_int_equal(p->record.size_sequence, 2);
     fix_take_record(&f, p);
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "PutSize");
     f.view.size_members = 9;
     f.view.size_sequence = 2;
-    PLAN_AUTO struct plan *r = plan_make(&f.in);
+    PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
     assert_actions(r, "Apply members=9");
 }
 
@@ -134,7 +134,7 @@ static void the_set_does_not_grow_again_while_parked_pods_are_left(void **state)
     assert_actions(p, "");
     for (int i = 5; i <= 8; i++)
         f.pods[i].deleting = true;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Apply members=8");
 }
 
@@ -181,7 +181,7 @@ static void a_rejected_campaign_is_not_tried_again_at_once(void **state)
     assert_int_equal(p->blocked, PLAN_BLOCK_REJECTED);
     assert_int_equal(p->again_ms, PLAN_REJECTED_PAUSE_MS - 1000);
     f.c.generation = 4; /* a new generation of the spec may be tried at once */
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Record");
 }
 
@@ -226,7 +226,7 @@ static void a_refused_set_is_not_applied_again_but_can_be_scaled(void **state)
     assert_actions(p, "");
     f.in.child[CLUSTER_MEMBER_SET].replicas = 6;
     f.in.npods = 7;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Apply members=8 only");
 }
 
@@ -253,7 +253,7 @@ static void a_pod_that_cannot_start_with_its_old_template_is_replaced(void **sta
     PLAN(f);
     assert_actions(p, ""); /* the head reports it as wired, and its report counts */
     f.members[2].state = MEMBER_ABSENT;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "DeletePod x-3");
     assert_string_equal(q->actions[0].uid, "x-3");
 }
@@ -313,12 +313,12 @@ static void an_operator_killed_after_reducing_closes_the_campaign_once(void **st
     assert_int_equal(p->record.last.phase, CLUSTER_COMPLETE);
     assert_int_equal(p->record.last.applied_ms, FIX_NOW);
     fix_take_record(&f, p);
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "PutSize"); /* limits of applications follow the new size */
     assert_int_equal(q->record.size_limits.min, 4);
     assert_int_equal(q->record.size_limits.max, 4);
     f.view.size_limits = q->record.size_limits;
-    PLAN_AUTO struct plan *settled = plan_make(&f.in);
+    PLAN_AUTO struct plan *settled = plan_make(fix_ages(&f));
     assert_actions(settled, "");
     cluster_record_free(&f.c.record);
 }
@@ -346,7 +346,7 @@ static void a_new_incarnation_gets_the_size_and_the_campaign_again(void **state)
     PLAN(f);
     assert_actions(p, "Record");
     fix_take_record(&f, p);
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "PutCampaign");
 }
 
@@ -363,11 +363,11 @@ static void a_new_incarnation_admits_the_staying_members_before_a_campaign(void 
     assert_int_equal(p->record.size_members, 4);
     assert_false(p->record.campaign.present);
     fix_take_record(&f, p);
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "PutSize");
     f.view.size_members = 4;
     f.view.size_sequence = 2;
-    PLAN_AUTO struct plan *r = plan_make(&f.in);
+    PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
     assert_actions(r, "Record");
     assert_int_equal(r->record.campaign.first, 5);
 }
@@ -394,11 +394,11 @@ static void a_removing_campaign_runs_to_its_end_before_a_growth(void **state)
     PLAN(f);
     assert_actions(p, "");
     f.reported[0].phase = API_PHASE_COMPLETE;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Apply members=4-");
     f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
     fix_pods(&f, 4);
-    PLAN_AUTO struct plan *r = plan_make(&f.in);
+    PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
     assert_actions(r, "Record"); /* the campaign is closed and the size recorded in one write */
     assert_false(r->record.campaign.present);
     assert_int_equal(r->record.size_members, 8);
@@ -441,7 +441,7 @@ static void a_deeper_scale_down_is_the_next_campaign(void **state)
     assert_actions(p, "");
     f.reported[0].phase = API_PHASE_COMPLETE;
     f.in.child[CLUSTER_MEMBER_SET].replicas = 4;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Record");
     assert_int_equal(q->record.campaign.first, 3);
     assert_int_equal(q->record.campaign.last, 4);
@@ -561,10 +561,30 @@ static void the_users_deadline_ends_the_wait_for_the_head(void **state)
     assert_actions(p, "");
     assert_int_equal(p->again_ms, 1000);
     f.in.head.down_since_ms = FIX_NOW - 30000;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Record");
     assert_int_equal(q->record.campaign.phase, CLUSTER_COMPLETE);
     assert_non_null(q->record.campaign.result);
+}
+
+static void a_wall_clock_that_is_moved_neither_ends_nor_prolongs_a_wait(void **state)
+{
+    static const int64_t day_ms = 86400000;
+    struct fix f;
+
+    fix_settled(&f);
+    f.c.replicas = 4;
+    f.c.drain.deadline_s = 30;
+    fix_shrink(&f, 5, 8, CLUSTER_RECORDED, -1);
+    f.c.record.campaign.recorded_ms = FIX_NOW - 29000;
+    fix_head_down(&f, FIX_NOW - 29000);
+    fix_ages(&f);
+    for (int64_t shift_ms = -day_ms; shift_ms <= day_ms; shift_ms += day_ms) {
+        f.in.now_ms = FIX_NOW + shift_ms;
+        PLAN_AUTO struct plan *p = plan_make(&f.in);
+        assert_actions(p, "");
+        assert_int_equal(p->again_ms, 1000);
+    }
 }
 
 static void a_dvm_that_never_formed_is_scaled_down_at_once(void **state)
@@ -616,7 +636,7 @@ static void a_wanted_daemon_that_stays_parked_gets_a_new_pod(void **state)
     assert_actions(p, "");
     assert_int_equal(p->again_ms, PLAN_PARKED_MS - 10000);
     f.pods[3].running_since_ms = FIX_NOW - PLAN_PARKED_MS;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "DeletePod x-3");
 }
 
@@ -629,7 +649,7 @@ static void the_same_situation_gives_the_same_plan(void **state)
     fix_settled(&f);
     f.c.replicas = 4;
     PLAN(f);
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     json_t *one = cluster_record_encode(&p->record), *other = cluster_record_encode(&q->record);
     assert_true(json_equal(one, other));
     json_decref(one);
@@ -678,6 +698,7 @@ int main(void)
         T(a_head_that_shuts_down_is_asked_again_later),
         T(a_size_message_with_an_old_sequence_gets_a_new_one),
         T(the_users_deadline_ends_the_wait_for_the_head),
+        T(a_wall_clock_that_is_moved_neither_ends_nor_prolongs_a_wait),
         T(a_dvm_that_never_formed_is_scaled_down_at_once),
         T(pods_may_start_before_the_head_answers),
         T(a_set_enlarged_by_hand_is_reduced_by_a_campaign),

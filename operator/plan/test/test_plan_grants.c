@@ -78,7 +78,7 @@ static void the_set_is_not_enlarged_before_the_request_is_recorded(void **state)
     assert_int_equal(p->record.grants.nrunning, 1);
     assert_int_equal(p->record.grants.running[0].members, 2);
     f.c.record.grants = p->record.grants;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Apply members=10");
     assert_int_equal(q->target, 10);
 }
@@ -118,10 +118,10 @@ static void a_grant_never_goes_beyond_the_limits(void **state)
     PLAN(f);
     assert_int_equal(p->target, 12);
     f.c.record.grants.members = -100;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_int_equal(q->target, 2);
     f.c.min_replicas = f.c.max_replicas = -1;
-    PLAN_AUTO struct plan *none = plan_make(&f.in);
+    PLAN_AUTO struct plan *none = plan_make(fix_ages(&f));
     assert_int_equal(none->target, 8);
 }
 
@@ -191,7 +191,7 @@ static void a_complete_extension_stays_a_grant(void **state)
     assert_int_equal(p->record.grants.nrunning, 0);
     assert_int_equal(p->target, 10);
     f.c.record.grants = p->record.grants;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "");
 }
 
@@ -225,7 +225,7 @@ static void pods_of_a_complete_release_are_removed_by_a_campaign_and_do_not_come
     assert_int_equal(p->record.campaign.last, 8);
     fix_sized(&f, 6);
     f.c.record.grants = p->record.grants;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "");
 }
 
@@ -255,7 +255,7 @@ static void the_users_scaling_is_added_to_the_grants(void **state)
     PLAN(f);
     assert_int_equal(p->target, 11);
     f.c.replicas = 5;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_int_equal(q->target, 7);
 }
 
@@ -357,7 +357,7 @@ static void changed_limits_are_sent_by_a_size_message(void **state)
     f.c.record.sequence = p->record.sequence;
     f.c.record.size_sequence = p->record.size_sequence;
     f.c.record.size_limits = p->record.size_limits;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "PutSize");
 }
 

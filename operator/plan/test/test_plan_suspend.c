@@ -44,7 +44,7 @@ static void a_suspended_head_is_shut_down_within_the_users_deadline(void **state
     assert_int_equal(p->actions[0].deadline_s, 20);
     fix_answer(&f, 202, API_REASON_NONE);
     snprintf(f.answer.id, sizeof(f.answer.id), "shutdown-2");
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Record");
     assert_int_equal(q->record.campaign.phase, CLUSTER_DRAINING);
 }
@@ -73,15 +73,15 @@ static void the_sets_are_scaled_to_zero_when_the_head_has_ended(void **state)
     assert_actions(p, "Record");
     assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
     fix_take_record(&f, p);
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Apply head=0-; Apply members=0-");
     f.in.child[CLUSTER_HEAD_SET].replicas = f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
-    PLAN_AUTO struct plan *r = plan_make(&f.in);
+    PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
     assert_actions(r, "Record");
     assert_false(r->record.campaign.present);
     assert_string_equal(r->record.incarnation, "");
     fix_take_record(&f, r);
-    PLAN_AUTO struct plan *s = plan_make(&f.in);
+    PLAN_AUTO struct plan *s = plan_make(fix_ages(&f));
     assert_actions(s, "");
     cluster_record_free(&f.c.record);
 }
@@ -145,7 +145,7 @@ static void a_shutdown_that_was_accepted_is_finished_before_resuming(void **stat
     PLAN(f);
     assert_actions(p, "");
     f.c.record.campaign.phase = CLUSTER_COMPLETE;
-    PLAN_AUTO struct plan *q = plan_make(&f.in);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "Apply head=0-; Apply members=0-");
 }
 

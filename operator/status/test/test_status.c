@@ -154,6 +154,20 @@ static void a_foreign_object_is_named(void **state)
     json_decref(s);
 }
 
+static void an_object_left_by_an_earlier_cluster_is_named_with_the_way_out(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.in.child[CLUSTER_MEMBER_SET] = (struct plan_child_seen){.foreign = true, .orphaned = true};
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Progressing", "False", "NotOwned");
+    const char *message = word(s, "Progressing", "message");
+    assert_non_null(strstr(message, "StatefulSet x has no owner"));
+    assert_non_null(strstr(message, "kubectl delete statefulset,service,poddisruptionbudget,secret"));
+    json_decref(s);
+}
+
 static void a_settled_cluster_is_available(void **state)
 {
     struct fix f;
@@ -281,6 +295,24 @@ static void an_invalid_spec_changes_only_the_condition_progressing(void **state)
     f.c.conditions = json_incref(json_object_get(old, "conditions"));
     json_t *s = status_invalid(&f.c, old, "spec.replicas is 70000", FIX_NOW);
     assert_condition(s, "Progressing", "False", "InvalidSpec");
+    assert_condition(s, "Available", "True", "AllMembersWired");
+    assert_int_equal(json_integer_value(json_object_get(s, "desiredReplicas")), 8);
+    json_decref(old);
+    json_decref(s);
+    unsettle(&f);
+}
+
+static void an_unreadable_status_is_kept_and_named(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    json_t *old = build(&f, NULL);
+    f.c.conditions = json_incref(json_object_get(old, "conditions"));
+    json_t *s = status_unreadable(&f.c, old, "status.campaign: phase \"Half\" is unknown", FIX_NOW);
+    assert_condition(s, "Progressing", "False", "StatusUnreadable");
+    assert_non_null(strstr(word(s, "Progressing", "message"), "phase \"Half\" is unknown"));
+    assert_non_null(strstr(word(s, "Progressing", "message"), "--subresource=status"));
     assert_condition(s, "Available", "True", "AllMembersWired");
     assert_int_equal(json_integer_value(json_object_get(s, "desiredReplicas")), 8);
     json_decref(old);
@@ -445,6 +477,8 @@ int main(void)
         cmocka_unit_test(an_image_that_cannot_be_pulled_is_named),
         cmocka_unit_test(trouble_with_the_api_server_has_the_servers_message),
         cmocka_unit_test(a_foreign_object_is_named),
+        cmocka_unit_test(an_object_left_by_an_earlier_cluster_is_named_with_the_way_out),
+        cmocka_unit_test(an_unreadable_status_is_kept_and_named),
         cmocka_unit_test(a_settled_cluster_is_available),
         cmocka_unit_test(it_stays_available_while_it_grows_or_has_lost_a_member),
         cmocka_unit_test(in_a_new_incarnation_it_is_available_when_all_members_are_wired),
