@@ -135,7 +135,11 @@ void http_cancel(struct http_call *c)
 static void call_end(struct http_call *c, int status, const char *why)
 {
     struct http_answer answer = {.status = status, .why = status ? "" : why, .body = ""};
+    curl_off_t retry_after_s = 0;
 
+    if (status && curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after_s) == CURLE_OK &&
+        retry_after_s > 0)
+        answer.retry_after_ms = (uint64_t)retry_after_s * 1000;
     if (status && !c->accepted && c->in.len > 0) {
         answer.body = (const char *)c->in.data;
         answer.len = c->in.len;

@@ -41,8 +41,9 @@ struct http_gate {
 struct http_answer {
     int status; /* 0: no answer, or not a whole one */
     const char *body;
-    size_t len;      /* 0 for an accepted stream */
-    const char *why; /* status 0: the reason; otherwise "" */
+    size_t len;              /* 0 for an accepted stream */
+    const char *why;         /* status 0: the reason; otherwise "" */
+    uint64_t retry_after_ms; /* by the header Retry-After; 0: none */
 };
 
 struct http_call_opts {

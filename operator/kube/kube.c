@@ -4,10 +4,11 @@
  * Input: kube_request(), kube_watch(), and the ends and lines of the HTTP calls. Output: on_done
  * for a request, on_event and on_end for a watch.
  *
- * States of a request: waiting (its call is NULL), running, ended.
+ * States of a request: waiting, running, pausing before its next try, ended.
  *
  * Invariants: requests start in the order of their calls; at most 32 requests run, not counting
- * watches; a request ends by its callback exactly once, and never inside kube_request().
+ * watches and those that pause; a request ends by its callback exactly once, and never inside
+ * kube_request().
  *
  * Failures: an answer that is not a JSON object ends the request with status 0. After 401 the files
  * with the credentials are read again. When the queue is full, kube_request() fails. */
@@ -18,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <uthash.h>
 #include <utlist.h>
 
@@ -28,8 +30,14 @@
 #define LINE_MAX_BYTES (16u << 20)
 #define TIMEOUT_MS 30000
 
+enum state { WAITING, RUNNING, PAUSING };
+
 struct request {
     struct kube *kube;
+    enum state state;
+    struct kube_try tried;
+    bool once;
+    struct loop_timer *pause; /* created when it is first needed */
     unsigned long id;
     enum kube_method method;
     char *name; /* "GET /api/...", for messages */
@@ -38,8 +46,8 @@ struct request {
     char *body; /* NULL: none */
     bool gated;
     uint64_t timeout_ms;
-    uint64_t silence_ms;    /* watches only; 0: none */
-    struct http_call *call; /* NULL: the request waits */
+    uint64_t silence_ms;                                                 /* watches only; 0: none */
+    struct http_call *call;                                              /* NULL unless it runs */
     void (*on_event)(const char *type, const json_t *object, void *arg); /* watches only */
     kube_done_fn *on_done;
     void *arg;
@@ -87,17 +95,26 @@ struct kube *kube_create(struct loop *loop, struct kube_config *config, struct e
     return k;
 }
 
+static void leave_state(struct request *r)
+{
+    struct kube *k = r->kube;
+
+    if (r->state == RUNNING) {
+        http_cancel(r->call);
+        r->call = NULL;
+        *(r->on_event ? &k->stats.watches_open : &k->stats.running) -= 1;
+    } else if (r->state == WAITING) {
+        DL_DELETE(k->waiting, r);
+        k->stats.waiting--;
+    }
+}
+
 static void request_free(struct request *r)
 {
     struct kube *k = r->kube;
 
-    if (r->call) {
-        http_cancel(r->call);
-        *(r->on_event ? &k->stats.watches_open : &k->stats.running) -= 1;
-    } else {
-        DL_DELETE(k->waiting, r);
-        k->stats.waiting--;
-    }
+    leave_state(r);
+    loop_timer_destroy(r->pause);
     HASH_DEL(k->requests, r);
     if (k->waiting)
         loop_timer_arm(k->pump, 0);
@@ -194,6 +211,39 @@ static void set_refusal(struct request *r, int status, const json_t *body,
                  (int)(a->len < 200 ? a->len : 200), a->body);
 }
 
+static void on_pause_over(void *arg)
+{
+    struct request *r = arg;
+    struct kube *k = r->kube;
+
+    r->state = WAITING;
+    DL_APPEND(k->waiting, r);
+    k->stats.waiting++;
+    loop_timer_arm(k->pump, 0);
+}
+
+/* True: the request is tried again later. */
+static bool pause_request(struct request *r, int status, uint64_t retry_after_ms)
+{
+    struct kube *k = r->kube;
+    uint32_t dice = 0;
+
+    if (r->once || r->on_event || !kube_retry_wanted(&r->tried, status))
+        return false;
+    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
+        dice = (uint32_t)loop_now_ms(k->loop);
+    count_end(r, status);
+    k->stats.retries++;
+    leave_state(r);
+    r->state = PAUSING;
+    if (!r->pause)
+        r->pause = loop_timer_create(k->loop, on_pause_over, r);
+    loop_timer_arm(r->pause, kube_retry_pause_ms(&r->tried, retry_after_ms, dice));
+    if (k->waiting)
+        loop_timer_arm(k->pump, 0);
+    return true;
+}
+
 static void on_answer(const struct http_answer *a, void *arg)
 {
     struct request *r = arg;
@@ -211,7 +261,8 @@ static void on_answer(const struct http_answer *a, void *arg)
         err_wrap(&err, "%s", r->name);
         status = 0;
     }
-    request_end(r, status, body, &err);
+    if (!pause_request(r, status, a->retry_after_ms))
+        request_end(r, status, body, &err);
     json_decref(body);
 }
 
@@ -270,7 +321,7 @@ static void refresh_config(struct kube *k)
     k->stale_logged = stale;
 }
 
-/* The request must be in no list or in `waiting`. */
+/* The request must be in `waiting`; -1: it still is. */
 static int request_send(struct request *r, struct err *err)
 {
     struct kube *k = r->kube;
@@ -279,6 +330,7 @@ static int request_send(struct request *r, struct err *err)
     FREE_AUTO char *auth = NULL;
     size_t n = 1;
 
+    r->tried.number++;
     refresh_config(k);
     struct http_peer peer = kube_config_peer(k->config);
     FREE_AUTO char *url = xasprintf("%s%s", k->config->base, r->path);
@@ -298,7 +350,9 @@ static int request_send(struct request *r, struct err *err)
                                .peer = &peer,
                                .gate = r->gated ? k->gate : NULL,
                                .max_body = r->on_event ? LINE_MAX_BYTES : BODY_MAX,
-                               .timeout_ms = r->timeout_ms,
+                               .timeout_ms = r->on_event || r->once
+                                                 ? r->timeout_ms
+                                                 : kube_retry_timeout_ms(&r->tried, r->timeout_ms),
                                .silence_ms = r->silence_ms,
                                .on_line = r->on_event ? on_watch_line : NULL,
                                .on_open = r->on_event ? on_watch_open : NULL,
@@ -307,8 +361,9 @@ static int request_send(struct request *r, struct err *err)
     r->call = http_start(k->http, &o, err);
     if (!r->call)
         return -1;
-    free(r->body); /* libcurl has a copy */
-    r->body = NULL;
+    DL_DELETE(k->waiting, r);
+    k->stats.waiting--;
+    r->state = RUNNING;
     *(r->on_event ? &k->stats.watches_open : &k->stats.running) += 1;
     return 0;
 }
@@ -327,8 +382,6 @@ static void on_pump(void *arg)
             request_end(r, 0, NULL, &err);
             return;
         }
-        DL_DELETE(k->waiting, r);
-        k->stats.waiting--;
     }
 }
 
@@ -380,6 +433,8 @@ unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_
     r->body = body;
     r->gated = method != KUBE_GET && !v->ungated;
     r->timeout_ms = v->timeout_ms > 0 ? (uint64_t)v->timeout_ms : TIMEOUT_MS;
+    r->tried.repeatable = method != KUBE_POST || v->repeatable;
+    r->once = v->once || v->ungated; /* the lease decides itself when to try again */
     r->on_done = on_done;
     r->arg = arg;
     loop_timer_arm(k->pump, 0);
@@ -419,7 +474,5 @@ unsigned long kube_watch(struct kube *k, const struct kube_stream *s,
         request_free(r);
         return 0;
     }
-    DL_DELETE(k->waiting, r);
-    k->stats.waiting--;
     return r->id;
 }

@@ -30,7 +30,14 @@ struct kube *kube_create(struct loop *loop, struct kube_config *config, struct e
 void kube_destroy(struct kube *k);
 const char *kube_namespace(const struct kube *k);
 
-/* Called once for a request, never inside kube_request(). `status` is the HTTP status; 0: there was
+/* A request is tried up to five times. GET, PUT, PATCH, DELETE and repeatable POSTs are repeated
+ * after 429, 500, 502 to 504, and without a whole answer; other POSTs after 429 only. Between two
+ * tries there are 0.1 to 2 s, with jitter, and the time that the server asks for (Retry-After, at
+ * most 30 s). A first try has 2 s, each further one twice the time, the last one the whole timeout.
+ *
+ * A write whose answer was lost may be refused when it is repeated: 409 or 404 may mean success.
+ *
+ * Called once for a request, never inside kube_request(). `status` is the HTTP status; 0: there was
  * no answer, and err->msg says why. `body` is the decoded answer (an object or a v1 Status),
  * borrowed; NULL: none. For status >= 400 err has the server's message and the status as code. */
 typedef void kube_done_fn(int status, const json_t *body, const struct err *err, void *arg);
@@ -43,6 +50,8 @@ struct kube_verb {
     const json_t *body;       /* encoded during the call; NULL: none */
     long timeout_ms;          /* 0: 30 s */
     bool ungated;             /* is sent even if the gate is closed */
+    bool repeatable;          /* of a POST: the caller knows an object that exists already (409) */
+    bool once;                /* never repeated */
 };
 /* The id of the request (> 0), for kube_cancel(); 0 and err: the queue is full. */
 unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_fn *on_done,
@@ -86,7 +95,7 @@ enum kube_method {
 struct kube_stats {
     unsigned long requests, failed; /* failed: no answer, 429 or 5xx */
     unsigned long by_class[KUBE_METHODS][6];
-    unsigned long watches_open, relists;
+    unsigned long watches_open, relists, retries;
     unsigned long running, waiting;
 };
 struct kube_stats kube_stats(const struct kube *k);

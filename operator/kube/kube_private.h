@@ -29,6 +29,16 @@ struct kube_config {
     uint64_t checked_ms; /* when the files were last looked at */
 };
 
+/* retry.c: one of the tries of a request. */
+struct kube_try {
+    unsigned number; /* from 1 */
+    bool repeatable; /* a second execution has no effect, or is detected by the caller */
+};
+bool kube_retry_wanted(const struct kube_try *t, int status);
+/* `dice`: any random number. A time that the server has asked for is waited for, up to 30 s. */
+uint64_t kube_retry_pause_ms(const struct kube_try *t, uint64_t retry_after_ms, uint32_t dice);
+uint64_t kube_retry_timeout_ms(const struct kube_try *t, uint64_t timeout_ms);
+
 /* As kube_config_in_cluster(), with the files of the service account in `dir`. */
 struct kube_config *kube_config_in_cluster_from(const char *dir, struct err *err);
 /* Reads changed files again, at most every 10 s. -1: a file is unreadable, and its old text stays

@@ -104,6 +104,8 @@ static void put_kube(struct buf *b, const struct metrics_sample *s)
                "Requests without an answer, or answered 429 or 5xx.", s->kube.failed);
     put_single(b, "dvm_operator_kube_relists_total", "counter",
                "Collections that had to be listed again.", s->kube.relists);
+    put_single(b, "dvm_operator_kube_retries_total", "counter",
+               "Tries of requests that were repeated.", s->kube.retries);
     put_single(b, "dvm_operator_kube_watches", "gauge", "Watch streams that are open.",
                s->kube.watches_open);
     put_single(b, "dvm_operator_kube_requests_running", "gauge", "Requests that run.",

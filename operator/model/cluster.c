@@ -65,8 +65,7 @@ static int drop_cluster(struct cluster *c)
 
 int cluster_decode_meta(const json_t *object, struct cluster *out, struct err *err)
 {
-    const json_t *conditions =
-        json_object_get(json_object_get(object, "status"), "conditions");
+    const json_t *conditions = json_object_get(json_object_get(object, "status"), "conditions");
 
     memset(out, 0, sizeof(*out));
     spec_defaults(out);

@@ -173,7 +173,8 @@ static int decode_slot(const json_t *status, const char *path, struct cluster_ca
     return 0;
 }
 
-/* The last campaign is history that nothing is decided from: if it cannot be read, there is none. */
+/* The last campaign is history that nothing is decided from: if it cannot be read, there is none.
+ */
 static void decode_last(const json_t *status, struct cluster_campaign *c)
 {
     struct err ignored = {0};
@@ -259,9 +260,9 @@ static json_t *encode_campaign(const struct cluster_campaign *c)
     if (c->drain.deadline_s >= 0)
         json_object_set_new(drain, "deadlineSeconds", json_integer(c->drain.deadline_s));
     json_t *o = json_pack(
-        "{s:s, s:I, s:s, s:I, s:o, s:s}", "id", c->id, "sequence", (json_int_t)c->sequence,
-        "kind", c->kind == CLUSTER_SHRINK ? "Shrink" : "Shutdown", "generation",
-        (json_int_t)c->generation, "drain", drain, "phase", cluster_phase_name(c->phase));
+        "{s:s, s:I, s:s, s:I, s:o, s:s}", "id", c->id, "sequence", (json_int_t)c->sequence, "kind",
+        c->kind == CLUSTER_SHRINK ? "Shrink" : "Shutdown", "generation", (json_int_t)c->generation,
+        "drain", drain, "phase", cluster_phase_name(c->phase));
     encode_targets(o, c);
     set_text(o, "incarnation", c->incarnation);
     set_text(o, "result", c->result);

@@ -107,8 +107,8 @@ static bool is_part(const json_t *wanted, const json_t *observed)
 /* A selector is compared as a whole: one label more selects other pods. */
 static bool spec_drifted(const json_t *wanted, const json_t *observed)
 {
-    return !is_part(wanted, observed) || !json_equal(json_object_get(wanted, "selector"),
-                                                     json_object_get(observed, "selector"));
+    return !is_part(wanted, observed) ||
+           !json_equal(json_object_get(wanted, "selector"), json_object_get(observed, "selector"));
 }
 
 bool objects_drifted(const json_t *wanted, const json_t *observed)

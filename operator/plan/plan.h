@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 struct plan_child_seen {
-    bool exists;  /* this cluster controls an object of this name */
-    bool foreign; /* an object of this name exists that this cluster does not control */
+    bool exists;   /* this cluster controls an object of this name */
+    bool foreign;  /* an object of this name exists that this cluster does not control */
     bool orphaned; /* foreign, and an earlier DvmCluster of this name has left it */
     bool deleting;
     bool current; /* the applied configuration is the wanted one */
@@ -44,7 +44,7 @@ enum plan_link {
 
 struct plan_head {
     enum plan_link link;
-    int64_t down_since_ms;      /* wall clock, for texts */
+    int64_t down_since_ms; /* wall clock, for texts */
     int64_t down_for_ms;
     const char *why;            /* last error of the connection; NULL: none */
     const struct api_dvm *view; /* NULL unless UP */

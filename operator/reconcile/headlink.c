@@ -35,9 +35,9 @@ struct headlink {
     bool up;
     bool impatient; /* the patience has passed since the stream broke */
     bool reading;
-    bool dirty; /* an event arrived since the reading began */
-    int64_t down_since_ms;  /* wall clock */
-    uint64_t broken_ms;     /* the same by the loop's clock */
+    bool dirty;            /* an event arrived since the reading began */
+    int64_t down_since_ms; /* wall clock */
+    uint64_t broken_ms;    /* the same by the loop's clock */
     char why[ERR_MSG_MAX];
     void (*on_change)(void *arg);
     void *arg;

@@ -309,8 +309,8 @@ static void report_unreadable(struct run *run, const json_t *object, const char 
         return;
     }
     log_warn("unreadable status cluster=%s: %s", run->e->key, why);
-    run->status = status_unreadable(&run->c, json_object_get(object, "status"), why,
-                                    (int64_t)loop_wall_ms());
+    run->status =
+        status_unreadable(&run->c, json_object_get(object, "status"), why, (int64_t)loop_wall_ms());
     write_status(run);
 }
 

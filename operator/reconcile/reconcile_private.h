@@ -39,23 +39,24 @@ struct child_memory {
     unsigned failures; /* consecutive failures other than refusals */
     uint64_t refused_until_ms;
     uint64_t foreign_until_ms;
-    bool orphaned;      /* while it is foreign: an earlier cluster has left it */
-    int64_t generation; /* metadata.generation after our last write; 0: unknown */
-    char settled[24];   /* what the object had after our last write, if that differs from what we
-                           wanted; repeating the write would not change it */
-    uint64_t heal_from_ms;  /* a change by others is undone at this time at the earliest */
+    bool orphaned;         /* while it is foreign: an earlier cluster has left it */
+    int64_t generation;    /* metadata.generation after our last write; 0: unknown */
+    char settled[24];      /* what the object had after our last write, if that differs from what we
+                              wanted; repeating the write would not change it */
+    uint64_t heal_from_ms; /* a change by others is undone at this time at the earliest */
     uint64_t heal_pause_ms; /* doubled by each healing, so that two writers do not fight */
 };
 
 struct pod_entry {
     char *name;
     json_t *object;
-    char *started;    /* start of the daemon's container, as the kubelet tells it; NULL: not running */
+    char *started; /* start of the daemon's container, as the kubelet tells it; NULL: not running */
     uint64_t runs_ms; /* when the operator has first seen it run, by the loop's clock */
     UT_hash_handle hh;
 };
 
-/* A time in the status, and the same by the loop's clock; that is below 0 if it was before the boot. */
+/* A time in the status, and the same by the loop's clock; that is below 0 if it was before the
+ * boot. */
 struct stamp {
     int64_t wall_ms;
     int64_t since_ms;
@@ -66,15 +67,15 @@ struct entry {
     char *uid;
     struct reconciler *r;
     struct pod_entry *pods;
-    struct headlink *head; /* NULL: there is no connection */
-    int64_t known_since_ms; /* wall clock, for texts */
-    uint64_t known_ms;      /* the same by the loop's clock */
+    struct headlink *head;                    /* NULL: there is no connection */
+    int64_t known_since_ms;                   /* wall clock, for texts */
+    uint64_t known_ms;                        /* the same by the loop's clock */
     struct stamp recorded, accepted, applied; /* of the campaign, and of the last one */
     struct credentials creds;
-    bool have_creds;     /* the operator's own certificate is known */
-    bool rested;         /* the connection was closed because the cluster had no head */
-    bool creds_complete; /* all Secrets are there */
-    uint64_t status_ms;  /* time of the last write of the status, on the loop's clock */
+    bool have_creds;           /* the operator's own certificate is known */
+    bool rested;               /* the connection was closed because the cluster had no head */
+    bool creds_complete;       /* all Secrets are there */
+    uint64_t status_ms;        /* time of the last write of the status, on the loop's clock */
     uint64_t creds_checked_ms; /* on the loop's clock; 0: never */
     struct child_memory child[CLUSTER_CHILDREN];
     struct status_trouble creds_trouble;

@@ -134,7 +134,8 @@ static json_t *old_with(const struct cluster *c, const json_t *old_status, struc
 json_t *status_invalid(const struct cluster *c, const json_t *old_status, const char *message,
                        int64_t now_ms)
 {
-    char *text = xasprintf("%s. The operator changes nothing until the spec is corrected.", message);
+    char *text =
+        xasprintf("%s. The operator changes nothing until the spec is corrected.", message);
 
     return old_with(c, old_status, condition_of(STATUS_FALSE, "InvalidSpec", text), now_ms);
 }
@@ -142,10 +143,10 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
 json_t *status_unreadable(const struct cluster *c, const json_t *old_status, const char *message,
                           int64_t now_ms)
 {
-    char *text = xasprintf(
-        "The status cannot be read: %s. The operator changes nothing until it is corrected: kubectl "
-        "edit dvmcluster %s -n %s --subresource=status.",
-        message, c->name, c->ns);
+    char *text = xasprintf("The status cannot be read: %s. The operator changes nothing until it "
+                           "is corrected: kubectl "
+                           "edit dvmcluster %s -n %s --subresource=status.",
+                           message, c->name, c->ns);
 
     return old_with(c, old_status, condition_of(STATUS_FALSE, "StatusUnreadable", text), now_ms);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A library to preload: moves the wall clock of one program by the seconds in the file WALLCLOCK. */
+/* A library to preload: moves the wall clock of one program by the seconds in the file WALLCLOCK.
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static time_t shift_s(void)
 
 int clock_gettime(clockid_t id, struct timespec *t)
 {
-    static int (*real)(clockid_t id, struct timespec *t);
+    static int (*real)(clockid_t id, struct timespec * t);
 
     if (!real)
         *(void **)&real = dlsym(RTLD_NEXT, "clock_gettime");

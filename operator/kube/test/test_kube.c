@@ -115,7 +115,7 @@ static void on_event(const char *type, const json_t *object, void *arg)
 static unsigned long get(struct world *w, const char *path)
 {
     struct err err = {0};
-    struct kube_verb v = {.method = "GET", .path = path};
+    struct kube_verb v = {.method = "GET", .path = path, .once = true};
     unsigned long id = kube_request(w->kube, &v, on_done, w, &err);
 
     assert_true(id > 0);

@@ -164,7 +164,8 @@ static void an_object_left_by_an_earlier_cluster_is_named_with_the_way_out(void 
     assert_condition(s, "Progressing", "False", "NotOwned");
     const char *message = word(s, "Progressing", "message");
     assert_non_null(strstr(message, "StatefulSet x has no owner"));
-    assert_non_null(strstr(message, "kubectl delete statefulset,service,poddisruptionbudget,secret"));
+    assert_non_null(
+        strstr(message, "kubectl delete statefulset,service,poddisruptionbudget,secret"));
     json_decref(s);
 }
 
