@@ -116,11 +116,11 @@ field_is() { [ "$(kn get "$1" -o jsonpath="$2")" = "$3" ]; }
     running 1
     quiet
     proxy forget
-    for i in {1..40}; do
+    for i in {1..15}; do
         kn patch service x-head --type json -p '[{"op": "replace", "path": "/spec/selector", "value": {"app": "theirs"}}]' > /dev/null
     done
     [ "$(requests '^PATCH .*/services/x-head')" -le 8 ]
-    until_true 60 field_is service/x-head '{.spec.selector.dvm\.openpmix\.io/role}' head
+    until_true 90 field_is service/x-head '{.spec.selector.dvm\.openpmix\.io/role}' head
 }
 
 # their_pod NAME ROLE: a pod with the labels of the cluster that its StatefulSet does not control.
