@@ -351,6 +351,30 @@ static void commit_without_end(struct bytes *to)
     add_count(to, HUGE_COUNT);
 }
 
+#define MANY_KEYS 100000u
+
+static void commit_many_keys(struct bytes *to)
+{
+    static struct bytes values;
+    uint8_t scope = PMIX_GLOBAL;
+    char key[32];
+
+    values.used = 0;
+    for (uint32_t i = 0; i < MANY_KEYS; i++) {
+        snprintf(key, sizeof(key), "key.%u", i);
+        add_packed(&values, &(int32_t){1}, PMIX_INT32, false);
+        add_string(&values, key);
+        add_type(&values, PMIX_UINT32);
+        add_packed(&values, &i, PMIX_UINT32, false);
+    }
+    begin_case(to, CMD_COMMIT);
+    add_packed(to, &scope, PMIX_SCOPE, true);
+    add_packed(to, &(int32_t){1}, PMIX_INT32, false);
+    add_bytes(to, "\1", 1);
+    add_count(to, values.used);
+    add_bytes(to, values.data, values.used);
+}
+
 static const struct {
     const char *name, *key;      /* key: of the committed value */
     void (*add)(struct bytes *); /* the value, or without a key the whole message */
@@ -385,6 +409,7 @@ static const struct {
              {"look-up-nothing", NULL, look_up_nothing},
              {"fence-with-no-rank", NULL, fence_with_no_rank},
              {"commit-without-end", NULL, commit_without_end},
+             {"many-keys", NULL, commit_many_keys},
              {"cpuset-number", PMIX_CPUSET, add_no_array},
              {"node-array", PMIX_NODE_INFO_ARRAY, add_no_array},
              {"app-array", PMIX_APP_INFO_ARRAY, add_empty_array}};

@@ -32,7 +32,7 @@ build() {
 
 # outcome FILE NAME BUILD: "passes", "fails", "does not exist", or "is not reached".
 outcome() {
-    local name=${2% …} said
+    local name=${2% …} said bin=$3/bin
     said=$3/$(basename "$1").$(tr -c 'a-z0-9\n' - <<< "${name,,}" | cut -c 1-40).txt
     if [[ $1 == *.c ]]; then
         grep -q "cmocka_unit_test.*($name)" "$1" || { echo "does not exist" && return; }
@@ -42,8 +42,9 @@ outcome() {
         if grep -q "^\[       OK \] $name$" "$said"; then echo passes; else echo fails; fi
     else
         grep -qF "@test \"$name" "$1" || { echo "does not exist" && return; }
-        build "$3" bin/{prted,prun,pstat,pterm,prte,dvm-spawner,dvm-stage}
-        if BIN=$PWD/$3/bin ci/bats.sh -f "^$name" "$1" > "$said" 2>&1 < /dev/null; then echo passes; else echo fails; fi
+        ! grep -q '^bin=.*/asan/bin' "$1" || bin=$3/asan/bin # tests that need the sanitizers
+        build "$3" "${bin#"$3/"}"/{prted,prun,pstat,pterm,prte,dvm-spawner,dvm-stage}
+        if BIN=$PWD/$bin ci/bats.sh -f "^$name" "$1" > "$said" 2>&1 < /dev/null; then echo passes; else echo fails; fi
     fi
 }
 
