@@ -33,6 +33,22 @@ static void put_states(FILE *f, const struct ctl *ctl)
                 core_state(ctl->core) == (enum core_state)i);
 }
 
+static void put_links(FILE *f, const struct core_stats *s)
+{
+    head_of(f, "dvm_links", "gauge", "Links to other daemons, by state.");
+    fprintf(f, "dvm_links{state=\"up\"} %" PRIu64 "\n", s->links - s->links_out);
+    fprintf(f, "dvm_links{state=\"mapped-out\"} %" PRIu64 "\n", s->links_out);
+    put_metric(f, "dvm_links_lost_total", "counter", "Links that broke or fell silent.",
+               s->links_lost);
+    put_metric(f, "dvm_links_mapped_out_total", "counter", "Times that a link was mapped out.",
+               s->links_mapped_out);
+    put_metric(f, "dvm_links_taken_back_total", "counter",
+               "Times that a link that was mapped out, or replaces a lost one, has proved itself.",
+               s->links_taken_back);
+    put_metric(f, "dvm_frames_again_total", "counter",
+               "Frames sent again to a neighbour after the failure of a link.", s->frames_again);
+}
+
 static void put_stats(FILE *f, const struct core_stats *s)
 {
     put_metric(f, "dvm_tree_repairs_total", "counter", "Repair passes of the tree.", s->repairs);
@@ -43,6 +59,7 @@ static void put_stats(FILE *f, const struct core_stats *s)
                "Frames of messages received, its own and those passed on.", s->routed_frames);
     put_metric(f, "dvm_circled_frames_total", "counter",
                "Frames that were not passed on after too many hops.", s->circled_frames);
+    put_links(f, s);
     put_metric(f, "dvm_jobs_started_total", "counter", "Jobs started.", s->jobs_started);
     put_metric(f, "dvm_jobs_ended_total", "counter", "Jobs ended.", s->jobs_ended);
     head_of(f, "dvm_jobs_held_total", "counter", "Times that a resize held a job, by boundary.");

@@ -52,6 +52,7 @@ static void lose_conn(struct core *c, struct link *k, struct peer_link *at, enum
     uint32_t number = at->number;
     bool was_up = at->state >= PEER_LINK_UP;
 
+    c->conns_lost += was_up && how == LOSS_BY_BREAK;
     links_drop_conn(c->links, k, at);
     if (peer_links_greeted(k->peer)) {
         if (was_up && k->state == LINK_UP) {
@@ -78,6 +79,7 @@ static void map_out(struct core *c, struct link *k, struct peer_link *at, const 
 {
     if (!peer_link_fail(k->peer, at))
         return;
+    c->conns_mapped_out++;
     k->failed = true;
     out_log(&c->out, LOG_LEVEL_WARN, "link %u to vpid %u is mapped out: %s", at->number, k->vpid,
             why);
@@ -430,6 +432,8 @@ static enum peer_taken number_frame(struct link *k, struct peer_link *at, const 
 
     if (at->state < PEER_LINK_UP || frame_decode(&cur, &f, NULL) < 0)
         return PEER_DELIVER;
+    if (f.hop_seq && link_is_unnumbered(f.type)) /* it concerns the connection that carries it */
+        return PEER_WRONG;
     return peer_take(k->peer, at, &f, data, len);
 }
 
@@ -480,6 +484,7 @@ static void take_pong(struct core *c, struct link *k, struct msg *m)
         !peer_link_answered(k->peer, at, c->out.now_ms - m->pong.sent_ms))
         return;
     k->redial_ms = 0;
+    c->conns_taken_back++;
     out_log(&c->out, LOG_LEVEL_INFO, "link %u to vpid %u is taken back", at->number, k->vpid);
 }
 
@@ -497,6 +502,7 @@ static void take_link_out(struct core *c, struct link *k, struct msg *m)
     if (m->link_out.closed) {
         close_conn(c, k, at, "the other side has lost it");
     } else if (peer_link_fail(k->peer, at)) {
+        c->conns_mapped_out++;
         k->failed = true;
         out_log(&c->out, LOG_LEVEL_WARN, "link %u to vpid %u is mapped out by the other side",
                 at->number, k->vpid);

@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 bool core_is_head(const struct core *c)
 {
@@ -402,6 +403,25 @@ const char *core_incarnation(const struct core *c)
     return c->incarnation;
 }
 
+static void count_links(const struct core *c, struct core_stats *s)
+{
+    const struct peer_link *at;
+    const struct link *k;
+
+    DL_FOREACH(links_first(c->links), k)
+    {
+        DL_FOREACH(peer_links(k->peer), at)
+        {
+            s->links += at->state >= PEER_LINK_UP;
+            s->links_out += at->state == PEER_LINK_OUT;
+        }
+    }
+    s->links_lost = c->conns_lost;
+    s->links_mapped_out = c->conns_mapped_out;
+    s->links_taken_back = c->conns_taken_back;
+    s->frames_again = links_again(c->links);
+}
+
 struct core_stats core_stats(const struct core *c)
 {
     struct rml_stats rml = rml_stats(c->rml);
@@ -414,6 +434,7 @@ struct core_stats core_stats(const struct core *c)
                            .version = c->members.version,
                            .live = (uint32_t)hwloc_bitmap_weight(c->members.live)};
 
+    count_links(c, &s);
     if (core_is_head(c)) {
         struct jobs_stats jobs = head_job_stats(c->head);
 

@@ -192,12 +192,15 @@ uint64_t core_event_next(const struct core *c);
 
 /* Figures for /metrics and tests. */
 struct core_stats {
-    uint64_t repairs;        /* repair passes of the tree */
-    uint64_t xcasts;         /* broadcasts processed */
-    uint64_t stale_frames;   /* refused: earlier epoch or malformed */
-    uint64_t circled_frames; /* not relayed any more: more hops than any tree has */
-    uint64_t routed_frames;  /* only of messages; heartbeats and broadcasts do not count */
-    uint64_t backlog_most;   /* the most bytes that have waited in one stream */
+    uint64_t repairs;          /* repair passes of the tree */
+    uint64_t xcasts;           /* broadcasts processed */
+    uint64_t stale_frames;     /* refused: earlier epoch or malformed */
+    uint64_t circled_frames;   /* not relayed any more: more hops than any tree has */
+    uint64_t routed_frames;    /* only of messages; heartbeats and broadcasts do not count */
+    uint64_t links, links_out; /* that have greeted; those of them that are mapped out */
+    uint64_t links_lost, links_mapped_out, links_taken_back;
+    uint64_t frames_again; /* between neighbours, after the failure of a link */
+    uint64_t backlog_most; /* the most bytes that have waited in one stream */
     uint64_t jobs_started, jobs_ended;
     uint64_t held_map, held_launch, remapped;
     uint32_t live; /* daemons in the tree, in this daemon's table */

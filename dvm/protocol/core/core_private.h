@@ -91,6 +91,7 @@ struct core {
     size_t nasked;
     uint64_t last_asked;
     bool has_early; /* frames of the hop that came early may have their turn */
+    uint64_t conns_lost, conns_mapped_out, conns_taken_back;
     uint64_t stale;
     uint64_t routed; /* frames of messages, ours or to be passed on */
 };

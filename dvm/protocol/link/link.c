@@ -27,6 +27,7 @@ struct links {
     size_t n;
     uint64_t last_id;
     uint64_t last_session;
+    uint64_t again;       /* frames sent again to neighbours that were dropped since */
     struct peer_link *in; /* the connection whose frame is being processed */
 };
 
@@ -55,6 +56,18 @@ struct link *links_first(const struct links *l)
 size_t links_count(const struct links *l)
 {
     return l->n;
+}
+
+uint64_t links_again(const struct links *l)
+{
+    uint64_t n = l->again;
+    const struct link *k;
+
+    DL_FOREACH(l->list, k)
+    {
+        n += peer_stats(k->peer).again;
+    }
+    return n;
 }
 
 struct link *links_by_id(const struct links *l, uint64_t id)
@@ -251,6 +264,7 @@ void links_drop(struct links *l, struct link *k)
     }
     DL_DELETE(l->list, k);
     l->n--;
+    l->again += peer_stats(k->peer).again;
     peer_destroy(k->peer);
     free(k->host);
     free(k);
@@ -267,10 +281,10 @@ void links_close(struct links *l, struct link *k, bool flush)
     links_drop(l, k);
 }
 
-static bool is_outside_sequence(const struct link *k, enum msg_type type)
+bool link_is_unnumbered(enum msg_type type)
 {
-    return !peer_session(k->peer) || type == MSG_HELLO || type == MSG_WELCOME ||
-           type == MSG_REFUSE || type == MSG_PING || type == MSG_PONG || type == MSG_HOP_ACK;
+    return type == MSG_HELLO || type == MSG_WELCOME || type == MSG_REFUSE || type == MSG_PING ||
+           type == MSG_PONG || type == MSG_HOP_ACK;
 }
 
 static struct peer_link *choose_conn(const struct links *l, const struct link *k)
@@ -312,7 +326,7 @@ void links_send(struct links *l, struct link *k, const struct frame *from, const
     struct peer_link *at = choose_conn(l, k);
     BUF_AUTO struct buf b = {0};
 
-    if (!is_outside_sequence(k, m->type)) {
+    if (peer_session(k->peer) && !link_is_unnumbered(m->type)) {
         encode_frame(&b, k, from, m);
         peer_send(k->peer, b.data, b.len);
     } else if (at) {

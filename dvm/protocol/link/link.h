@@ -50,6 +50,8 @@ void links_destroy(struct links *l);
 /* The newest link; its `next` leads to the others. */
 struct link *links_first(const struct links *l);
 size_t links_count(const struct links *l);
+/* Frames that were sent again after the failure of a link, to all neighbours so far. */
+uint64_t links_again(const struct links *l);
 struct link *links_by_id(const struct links *l, uint64_t id);
 /* The neighbour that has this connection, and the connection in *at (may be NULL); NULL: none. */
 struct link *links_by_conn(const struct links *l, uint64_t conn, struct peer_link **at);
@@ -63,6 +65,8 @@ struct link *links_session(const struct links *l, uint32_t vpid, struct epoch ep
                            uint64_t session);
 uint64_t links_new_session(struct links *l);
 bool link_is_greeted(const struct link *k); /* up or cut */
+/* Greetings, probes and acknowledgements: outside of the sequence of frames. */
+bool link_is_unnumbered(enum msg_type type);
 /* An incoming connection. NULL if there are too many: it is closed then. */
 struct link *links_accept(struct links *l, uint64_t conn);
 struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uint16_t port);

@@ -364,6 +364,8 @@ static void metrics_of_a_member_have_no_values_of_the_head(void **state)
 
     assert_asked(&a, 200, "dvm_daemon_state{state=\"joining\"} 1\n");
     assert_null(strstr(a.text, "dvm_members{"));
+    assert_non_null(strstr(a.text, "dvm_links{state=\"up\"} 0\n"));
+    assert_non_null(strstr(a.text, "# TYPE dvm_links_lost_total counter\n"));
 }
 
 #define HEAD(f) cmocka_unit_test_setup_teardown(f, setup_head, teardown)

@@ -171,6 +171,74 @@ static void a_link_that_fails_in_one_direction_is_mapped_out_and_replaced(void *
     }
 }
 
+/* The head's connections that have greeted get the same frame. */
+static void feed_head(struct world *w, const struct msg *m, uint64_t number)
+{
+    struct core *head = sim_core(w->sim, 0);
+    struct frame f = {
+        .type = (uint16_t)m->type, .src = 1, .src_epoch = core_inspect_epoch(sim_core(w->sim, 1))};
+    BUF_AUTO struct buf b = {0};
+
+    buf_init(&b, 1u << 20);
+    frame_encode(&b, &f);
+    msg_encode(&b, m);
+    frame_set_hop(b.data, number, 0);
+    core_time(head, sim_now(w->sim), sim_now(w->sim));
+    for (uint64_t conn = 1; conn <= 8; conn++) {
+        if (core_inspect_up(head, conn))
+            core_conn_frame(head, conn, b.data, b.len);
+    }
+    sim_drain(w->sim, 0);
+}
+
+static void a_greeting_or_a_probe_with_a_number_closes_its_link(void **state)
+{
+    char text[] = "x";
+    const struct msg msgs[] = {
+        {.type = MSG_HELLO, .hello = {.cluster = text, .self.host = text}},
+        {.type = MSG_WELCOME, .welcome = {.self.host = text}},
+        {.type = MSG_REFUSE, .refuse = {.text = text}},
+        {.type = MSG_PING},
+        {.type = MSG_PONG},
+        {.type = MSG_HOP_ACK},
+    };
+    struct world w;
+
+    for (size_t i = 0; i < sizeof(msgs) / sizeof(*msgs); i++) {
+        for (uint64_t ahead = 1; ahead <= 2; ahead++) {
+            boot(&w, 1);
+            feed_head(&w, &msgs[i], lifeline_of(&w).frames.sent + ahead);
+            assert_int_equal(core_stats(sim_core(w.sim, 0)).links_lost, 1);
+            sim_for(w.sim, 1000);
+            send_some(&w, 20);
+            sim_for(w.sim, 1000);
+            assert_int_equal(w.got, 20);
+            sim_destroy(w.sim);
+        }
+    }
+}
+
+static void links_that_fail_are_counted(void **state)
+{
+    struct world w;
+
+    boot(&w, 2);
+    assert_int_equal(core_stats(sim_core(w.sim, 1)).links, 2);
+    fail_one(&w, SIM_LINK_BREAK);
+    sim_for(w.sim, 30000);
+    assert_int_equal(core_stats(sim_core(w.sim, 1)).links_lost, 1);
+    assert_int_equal(core_stats(sim_core(w.sim, 1)).links_taken_back, 1);
+    fail_one(&w, SIM_LINK_MUTE);
+    send_some(&w, 20);
+    sim_for(w.sim, 30000);
+    assert_true(core_stats(sim_core(w.sim, 0)).links_mapped_out +
+                    core_stats(sim_core(w.sim, 1)).links_mapped_out >
+                0);
+    assert_int_equal(core_stats(sim_core(w.sim, 1)).links, 2);
+    assert_int_equal(core_stats(sim_core(w.sim, 1)).links_out, 0);
+    sim_destroy(w.sim);
+}
+
 static void a_member_without_any_link_is_lost_after_the_grace(void **state)
 {
     struct world w;
@@ -197,6 +265,8 @@ int main(void)
         cmocka_unit_test(a_reset_of_the_only_link_continues_the_session_at_once),
         cmocka_unit_test(only_frames_that_have_not_arrived_are_sent_again),
         cmocka_unit_test(a_link_that_fails_in_one_direction_is_mapped_out_and_replaced),
+        cmocka_unit_test(a_greeting_or_a_probe_with_a_number_closes_its_link),
+        cmocka_unit_test(links_that_fail_are_counted),
         cmocka_unit_test(a_member_without_any_link_is_lost_after_the_grace),
     };
 
