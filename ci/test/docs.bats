@@ -143,3 +143,18 @@ refused() {
     sed -i 's/| job | 4.2 |/| job | |/' docs/pmix.md
     refused attributes 'PMIX_JOB_SIZE is there since no version'
 }
+
+@test "a graph that is not what the tables say is refused, and one that is missing" {
+    local graphs=$BATS_TEST_TMPDIR/graphs file
+    cd "$BATS_TEST_DIRNAME/../.." || exit
+    cp -r docs/graphs "$graphs"
+    file=$(find "$graphs" -type f | sort | head -n 1)
+    echo "one more state" >> "$file"
+    run make docs-check GRAPHS="$graphs"
+    [ "$status" -ne 0 ]
+    [[ $output == *"-one more state"*"make docs-graphs"* ]]
+    rm "$file"
+    run make docs-check GRAPHS="$graphs"
+    [ "$status" -ne 0 ]
+    [[ $output == *"make docs-graphs"* ]]
+}
