@@ -119,8 +119,8 @@ $$(WITH_PMIX_HEADERS:%.c=$$(BUILD)/$(1)/%.o): | $$(PMIX_HEADERS)
 # Objects are compiled again when their options change, not with each change of this file.
 $$(BUILD)/$(1)/options: FORCE
 	@mkdir -p $$(@D)
-	@echo '$$(subst ',,$$(CPPFLAGS) $$(CFLAGS_ALL) $$(CFLAGS_$(1)))' > $$@.new
-	@if cmp -s $$@.new $$@; then rm $$@.new; else mv $$@.new $$@; fi
+	@new=$$@.$$$$$$$$; echo '$$(subst ',,$$(CPPFLAGS) $$(CFLAGS_ALL) $$(CFLAGS_$(1)))' > $$$$new; \
+	    if cmp -s $$$$new $$@; then rm $$$$new; else mv $$$$new $$@; fi
 $$(BUILD)/$(1)/%.o: %.c $$(BUILD)/$(1)/options
 	@mkdir -p $$(@D)
 	@echo "  CC $(1) $$<"
