@@ -30,6 +30,12 @@ static void answer_http(struct ctl *ctl, struct httpd_req *req, struct ctl_reply
         ctl->drain(ctl->drain_arg);
 }
 
+/* The authority alone is not enough: a trust bundle may hold those of several clusters. */
+static bool is_foreign(const struct ctl *ctl, const struct tls_peer *peer)
+{
+    return peer && strcmp(peer->cluster, ctl->own.cluster) != 0;
+}
+
 static void on_request(struct httpd_req *req, void *arg)
 {
     const struct ctl_route *route = arg;
@@ -41,7 +47,11 @@ static void on_request(struct httpd_req *req, void *arg)
     struct ctl_reply rp = {0};
     struct err err = {0};
 
-    if (route->verb->body && !(rq.body = httpd_body_json(req, &err)))
+    if (is_foreign(route->ctl, peer))
+        ctl_refuse(&rp, 403, API_REASON_ROLE_NOT_ALLOWED,
+                   "this is the DVM %s, the certificate is one of %s", route->ctl->own.cluster,
+                   peer->cluster);
+    else if (route->verb->body && !(rq.body = httpd_body_json(req, &err)))
         ctl_refuse(&rp, 400, API_REASON_BAD_REQUEST, "%s", err.msg);
     else
         ctl_call(route->ctl, route->verb, &rq, &rp);
@@ -62,7 +72,8 @@ static int open_https(struct ctl *ctl, const struct ctl_opts *opts, struct err *
                             .request_timeout_s = REQUEST_S,
                             .idle_timeout_s = IDLE_S};
 
-    ctl->https = httpd_create(ctl->loop, &ho, err);
+    if (tls_ctx_own(opts->tls, &ctl->own, err) == 0)
+        ctl->https = httpd_create(ctl->loop, &ho, err);
     if (!ctl->https)
         return err_wrap(err, "control API");
     ctl->routes = xcalloc(ctl_nverbs, sizeof(*ctl->routes));

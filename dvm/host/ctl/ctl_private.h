@@ -65,6 +65,7 @@ struct ctl {
     void (*drain)(void *arg);
     void *drain_arg;
     struct httpd *https;
+    struct tls_peer own; /* the subject of our certificate; with https only */
     struct httpd *plain;
     struct ctl_route *routes;
     struct ctl_stream *streams;

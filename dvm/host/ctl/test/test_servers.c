@@ -73,6 +73,31 @@ static void issue(const struct world *w, struct tls_ca *ca, const char *role)
     write_file(w, role, "ca", trust);
 }
 
+/* The head trusts two authorities; an operator of the other cluster has a certificate of its own.
+ */
+static void issue_all(const struct world *w)
+{
+    static const char *const roles[] = {"head", "member", "operator", "user"};
+    struct tls_ca *ca = tls_ca_create("local/test", 1, NULL);
+    struct tls_ca *other = tls_ca_create("local/other", 1, NULL);
+    const char *names[] = {NULL};
+    FREE_AUTO char *trust = tls_ca_cert_pem(ca);
+    FREE_AUTO char *more = tls_ca_cert_pem(other);
+    FREE_AUTO char *both = xasprintf("%s%s", trust, more);
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+
+    for (size_t i = 0; i < 4; i++)
+        issue(w, ca, roles[i]);
+    assert_int_equal(tls_ca_issue(other, "operator", "operator", names, 1, &cert, &key, NULL), 0);
+    write_file(w, "foreign", "crt", cert);
+    write_file(w, "foreign", "key", key);
+    write_file(w, "foreign", "ca", trust);
+    write_file(w, "head", "ca", both);
+    tls_ca_destroy(ca);
+    tls_ca_destroy(other);
+}
+
 static struct tls_ctx *head_tls(const struct world *w)
 {
     FREE_AUTO char *ca = xasprintf("%s/head.ca", w->dir);
@@ -85,9 +110,7 @@ static struct tls_ctx *head_tls(const struct world *w)
 
 static int setup_daemon(void **state, uint32_t vpid)
 {
-    static const char *const roles[] = {"head", "member", "operator", "user"};
     struct world *w = xcalloc(1, sizeof(*w));
-    struct tls_ca *ca = tls_ca_create("local/test", 1, NULL);
     struct core_opts co = {.vpid = vpid,
                            .cluster = "local/test",
                            .host = "here",
@@ -102,9 +125,7 @@ static int setup_daemon(void **state, uint32_t vpid)
 
     snprintf(w->dir, sizeof(w->dir), "/tmp/ctl-test-XXXXXX");
     assert_non_null(mkdtemp(w->dir));
-    for (size_t i = 0; i < 4; i++)
-        issue(w, ca, roles[i]);
-    tls_ca_destroy(ca);
+    issue_all(w);
     w->loop = loop_create(NULL);
     w->core = core_create(&co, loop_now_ms(w->loop), loop_wall_ms());
     w->tls = opts.tls = head_tls(w);
@@ -258,6 +279,20 @@ static void a_certificate_s_role_decides(void **state)
     assert_asked(&b, 200, "\"members\":2");
 }
 
+static void a_certificate_of_another_cluster_is_refused(void **state)
+{
+    struct ask a = {.w = *state,
+                    .role = "foreign",
+                    .method = "PUT",
+                    .path = "/v1/size",
+                    .body = "{\"sequence\":1,\"members\":2}"};
+    struct ask b = a;
+
+    assert_asked(&a, 403, "the certificate is one of local/other");
+    b.role = "operator";
+    assert_asked(&b, 200, "\"members\":2");
+}
+
 static void a_request_without_a_certificate_is_not_answered(void **state)
 {
     struct ask a = {.w = *state, .role = "nobody", .method = "GET", .path = "/v1/dvm"};
@@ -375,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         HEAD(a_certificate_s_role_decides),
+        HEAD(a_certificate_of_another_cluster_is_refused),
         HEAD(a_request_without_a_certificate_is_not_answered),
         HEAD(a_bad_id_or_body_is_refused_and_the_id_of_the_path_is_used),
         HEAD(unknown_paths_and_methods_are_refused),
