@@ -36,6 +36,7 @@ struct flags {
     const char *ns[NAMESPACES_MAX];
     size_t nns;
     bool all_namespaces;
+    bool any_template;
     const char *lease; /* NULL: none */
     const char *identity;
     int64_t lease_duration_s;
@@ -78,6 +79,7 @@ static void print_usage(FILE *out)
         "number)\n"
         "  --lease-duration SECONDS  after which a Lease that is not renewed may be taken "
         "(default 15)\n"
+        "  --template-policy POLICY  what spec.template may have: restricted (default) or any\n"
         "  --metrics-addr ADDR:PORT  /metrics, /healthz and /readyz (default 0.0.0.0:8080; \"\": "
         "none)\n"
         "  --daemon-image IMAGE      for resources without spec.image (default " DEFAULT_IMAGE ")\n"
@@ -140,6 +142,14 @@ static int take_duration(struct flags *f, const char *text, struct err *err)
     return 0;
 }
 
+static int take_policy(struct flags *f, const char *text, struct err *err)
+{
+    f->any_template = strcmp(text, "any") == 0;
+    if (!f->any_template && strcmp(text, "restricted") != 0)
+        return err_set(err, "--template-policy must be restricted or any, not \"%s\"", text);
+    return 0;
+}
+
 static int take_flag(struct flags *f, int opt, struct err *err)
 {
     switch (opt) {
@@ -162,6 +172,8 @@ static int take_flag(struct flags *f, int opt, struct err *err)
         return 0;
     case 'D':
         return take_duration(f, optarg, err);
+    case 'P':
+        return take_policy(f, optarg, err);
     case 'm':
         f->metrics_addr = optarg;
         return 0;
@@ -197,6 +209,7 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
                                             {"lease", required_argument, NULL, 'L'},
                                             {"identity", required_argument, NULL, 'I'},
                                             {"lease-duration", required_argument, NULL, 'D'},
+                                            {"template-policy", required_argument, NULL, 'P'},
                                             {"metrics-addr", required_argument, NULL, 'm'},
                                             {"daemon-image", required_argument, NULL, 'i'},
                                             {"head-connect", required_argument, NULL, 'H'},
@@ -256,6 +269,7 @@ static int start_reconciler(struct program *p, const char *ns, struct err *err)
                                 .kube = p->kube,
                                 .ns = ns,
                                 .default_image = f->image,
+                                .restricted = !f->any_template,
                                 .overrides = f->overrides,
                                 .noverrides = f->noverrides,
                                 .watch_silence_ms = f->watch_silence_ms,

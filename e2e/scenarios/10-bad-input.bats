@@ -41,12 +41,25 @@ gone() { [ -z "$(k get "$1" --ignore-not-found -o name)" ]; }
 }
 has_image() { equal "images" "$(k get statefulsets -l "dvm.openpmix.io/cluster=$1" -o json | jq -r '[.items[].spec.template.spec.containers[0].image] | unique | join(" ")')" "$2"; }
 
-@test "bad input: a template that violates the namespace's rules gives a condition" {
-    cluster_yaml other 1 | kubectl patch --local -f - --type merge --patch '{"spec": {"template": {"spec": {"hostNetwork": true}}}}' -o yaml | k apply -f -
-    eventually 60 "the condition says what is not allowed" says_host_network other
-    k delete dvm other --cascade=foreground --timeout=60s
+@test "bad input: a template that gives more than a restricted pod is refused with the field's name" {
+    refused other '{"spec": {"template": {"spec": {"hostNetwork": true}}}}' 'spec.template.spec.hostNetwork is refused by the template policy'
+    refused other '{"spec": {"template": {"spec": {"volumes": [{"name": "root", "hostPath": {"path": "/"}}]}}}}' hostPath
+    equal "the DvmCluster" "$(k get dvm other --ignore-not-found -o name)" ""
 }
-says_host_network() { [[ $(condition Progressing message "$1") == *"hostNetwork"* ]] || fail "$(condition Progressing message "$1")"; }
+
+@test "bad input: a template that violates the namespace's limits gives a condition" {
+    k create -f - << YAML
+apiVersion: v1
+kind: LimitRange
+metadata: {name: small}
+spec: {limits: [{type: Container, max: {memory: 4Gi}}]}
+YAML
+    cluster_yaml other 1 | sed 's/memory: 48Mi/memory: 8Gi/' | k apply -f -
+    eventually 60 "the condition says what is not allowed" says_limit other
+    k delete dvm other --cascade=foreground --timeout=60s
+    k delete limitrange small
+}
+says_limit() { [[ $(condition Progressing message "$1") == *"maximum memory usage per Container is 4Gi"* ]] || fail "$(condition Progressing message "$1")"; }
 
 @test "bad input: objects of the same name with another owner are not changed" {
     local before

@@ -18,6 +18,7 @@
 
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "operator/model/policy.h"
 #include "operator/reconcile/reconcile_private.h"
 
 #include <stdio.h>
@@ -333,7 +334,8 @@ static void run_begin(struct entry *e, const json_t *object)
     if (run->c.deleting) {
         entry_reset(e, run->c.uid);
         run_end(run);
-    } else if (cluster_decode_spec(object, &run->c, &err)) {
+    } else if (cluster_decode_spec(object, &run->c, &err) ||
+               (e->r->o.restricted && policy_check(run->c.template, &err))) {
         log_warn("invalid spec cluster=%s: %s", e->key, err.msg);
         run->status = status_invalid(&run->c, json_object_get(object, "status"), err.msg,
                                      (int64_t)loop_wall_ms());

@@ -21,6 +21,7 @@ struct reconciler_opts {
     struct kube *kube;
     const char *ns;            /* NULL: all namespaces */
     const char *default_image; /* for clusters without spec.image */
+    bool restricted;           /* templates have to obey operator/model/policy.h */
     const struct reconcile_override *overrides;
     size_t noverrides;
     uint64_t watch_silence_ms; /* a watch without a byte for so long is opened anew; 0: default */

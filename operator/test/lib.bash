@@ -173,12 +173,12 @@ a_pass_is_done() {
     becomes '{.spec.template.spec.containers[0].args[17]}' "$slots" sts/x
 }
 
-# as_chart_says: gives the operator the rights of the chart's Role, and a kubeconfig of its service account.
+# as_chart_says [OPTION...]: gives the operator the rights of the chart's Role, and a kubeconfig of its service account.
 as_chart_says() {
     [ -x "$BIN_DIR/helm" ] || skip "helm not built"
     "$BIN_DIR/helm" template r "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" \
-        --show-only templates/rbac.yaml --show-only templates/serviceaccount.yaml 2> "$dir/helm.err" > "$dir/rights.yaml"
-    kn apply -f "$dir/rights.yaml" >&2
+        --show-only templates/rbac.yaml --show-only templates/serviceaccount.yaml "$@" 2> "$dir/helm.err" > "$dir/rights.yaml"
+    k apply -f "$dir/rights.yaml" >&2
     export OPERATOR_KUBECONFIG=$dir/kubeconfig
     token=$(kn create token r-dvm-operator)
     sed -e "s/{token: \"test-admin\"}/{token: \"$token\"}/" "$KUBECONFIG" > "$OPERATOR_KUBECONFIG"

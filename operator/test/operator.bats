@@ -49,7 +49,7 @@ END
 }
 
 @test "a template that the API server refuses gives a condition, and a corrected one is applied" {
-    start_operator
+    start_operator operator --template-policy any
     make_cluster 2 '"template": {"spec": {"hostNetwork": true}}'
     condition Progressing TemplateRefused
     [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"violates PodSecurity"*hostNetwork* ]]

@@ -35,6 +35,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 {{- default (include "dvm-operator.fullname" .) .Values.serviceAccount.name -}}
 {{- end -}}
 
+{{/* A name for objects that belong to no namespace. */}}
+{{- define "dvm-operator.clusterName" -}}
+{{- printf "%s-%s" .Release.Namespace (include "dvm-operator.fullname" .) | trunc 200 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The namespaces in which the operator works, as a JSON list; empty: all. */}}
+{{- define "dvm-operator.namespaces" -}}
+{{- if and .Values.clusterWide .Values.watchNamespaces -}}
+{{- fail "clusterWide and watchNamespaces exclude each other" -}}
+{{- end -}}
+{{- if .Values.clusterWide }}[]{{ else }}{{ default (list .Release.Namespace) .Values.watchNamespaces | toJson }}{{ end -}}
+{{- end -}}
+
 {{/* How many operators there are. Several need the Lease. */}}
 {{- define "dvm-operator.replicas" -}}
 {{- $n := ternary 2 1 .Values.highAvailability -}}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The template policy "restricted": what a user may put into the pods of a DvmCluster. */
+#ifndef OPERATOR_MODEL_POLICY_H
+#define OPERATOR_MODEL_POLICY_H
+
+#include "base/err/err.h"
+
+#include <jansson.h>
+
+/* Checks spec.template. Whoever may create a DvmCluster gets no more than a pod of the restricted
+ * level (Pod Security Standards), and no service account, no Secret and no file of a node.
+ * -1: err names the field. NULL is allowed. The chart's ValidatingAdmissionPolicy has the same
+ * rules. */
+int policy_check(const json_t *template, struct err *err) __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The template policy "restricted": the chart's ValidatingAdmissionPolicy in a real kube-apiserver, and the operator where
+# that policy is absent. The cases are those of operator/model/test/test_policy.c.
+
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
+
+load lib
+
+setup_file() { start_api; }
+teardown_file() { stop_api; }
+setup() {
+    new_namespace
+    cases=$repo/operator/model/test/policy.json
+}
+teardown() { end_programs; }
+
+# object SPEC: a DvmCluster with this pod template.
+object() {
+    jq -n --argjson spec "$1" '{apiVersion: "dvm.openpmix.io/v1alpha1", kind: "DvmCluster", metadata: {name: "x"},
+        spec: {replicas: 1, image: "example.test/daemon:1", template: {spec: $spec}}}'
+}
+
+# install_policy: the chart's policy; waits until the API server applies it in this namespace.
+install_policy() {
+    [ -x "$BIN_DIR/helm" ] || skip "helm not built"
+    "$BIN_DIR/helm" template "$ns" "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" \
+        --show-only templates/template-policy.yaml 2> "$dir/helm.err" > "$dir/policy.yaml"
+    k apply -f "$dir/policy.yaml" >&2
+    local limit=$((SECONDS + 60))
+    while object '{"hostPID": true}' | kn create --dry-run=server -f - > /dev/null 2>&1; do
+        [ "$SECONDS" -lt "$limit" ]
+    done
+}
+
+@test "the API server refuses each field that the template policy refuses, by its name" {
+    local n i answer field
+    install_policy
+    n=$(jq '.refused | length' "$cases")
+    [ "$n" -gt 30 ]
+    for ((i = 0; i < n; i++)); do
+        field=$(jq -r ".refused[$i].field" "$cases")
+        answer=$(object "$(jq -c ".refused[$i].spec" "$cases")" | kn create --dry-run=server --validate=false -f - 2>&1) &&
+            { echo "case $i is accepted: $(jq -c ".refused[$i]" "$cases")"; return 1; }
+        [[ $answer == *"spec.template.spec"*"$field is refused by the template policy"* ]] || { echo "case $i: $answer"; return 1; }
+    done
+}
+
+@test "the API server accepts what a restricted pod may have" {
+    local n i
+    install_policy
+    n=$(jq '.allowed | length' "$cases")
+    for ((i = 0; i < n; i++)); do
+        object "$(jq -c ".allowed[$i]" "$cases")" | kn create --dry-run=server -f - >&2
+    done
+    jq -n '{apiVersion: "dvm.openpmix.io/v1alpha1", kind: "DvmCluster", metadata: {name: "x"}, spec: {}}' |
+        kn create --dry-run=server -f - >&2
+}
+
+@test "an object that is older than the policy can be scaled, changed elsewhere, and deleted" {
+    object '{"hostPID": true}' | kn create -f - >&2
+    install_policy
+    kn scale dvm x --replicas=2 >&2
+    kn patch dvm x --type merge -p '{"spec": {"slotsPerDaemon": 2}}' >&2
+    run kn patch dvm x --type merge -p '{"spec": {"template": {"spec": {"hostIPC": true}}}}'
+    [ "$status" -ne 0 ]
+    kn patch dvm x --type merge -p '{"spec": {"template": {"spec": {"hostPID": false}}}}' >&2
+    kn delete dvm x >&2
+}
+
+@test "the policy of one release does not bind other namespaces" {
+    install_policy
+    object '{"hostPID": true}' | k -n default create --dry-run=server -f - >&2
+}
+
+@test "without the admission policy the operator refuses the template, and a corrected one is applied" {
+    start_operator
+    object '{"volumes": [{"name": "root", "hostPath": {"path": "/"}}]}' | kn create -f - >&2
+    condition Progressing InvalidSpec
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"spec.template.spec.volumes[0].hostPath"* ]]
+    run kn get sts,services,secrets
+    [ "$output" = "No resources found in $ns namespace." ]
+    kn patch dvm x --type json -p '[{"op": "remove", "path": "/spec/template"}]' >&2
+    appears sts/x
+}
+
+@test "with the policy \"any\" the operator applies the template" {
+    k label --overwrite namespace "$ns" pod-security.kubernetes.io/enforce=privileged >&2
+    start_operator operator --template-policy any
+    object '{"volumes": [{"name": "root", "hostPath": {"path": "/"}}]}' | kn create -f - >&2
+    appears sts/x
+    [[ $(kn get sts x -o jsonpath='{.spec.template.spec.volumes[*].hostPath.path}') == / ]]
+}
+
+@test "an operator works in each namespace that it was given, with a Role there, and in no other" {
+    [ -x "$BIN_DIR/helm" ] || skip "helm not built"
+    other=$ns-other
+    k create namespace "$other" >&2
+    k create namespace "$ns-third" >&2
+    as_chart_says --set "watchNamespaces={$ns,$other}"
+    start_operator operator --namespace "$other"
+    for each in "$ns" "$other" "$ns-third"; do
+        object '{}' | k -n "$each" create -f - >&2
+    done
+    appears sts/x
+    ns=$other appears sts/x
+    run k --kubeconfig "$OPERATOR_KUBECONFIG" auth can-i list pods -n "$ns-third"
+    [ "$status" -ne 0 ]
+    [ "$(k -n "$ns-third" get sts -o name)" = "" ]
+    run grep -i forbidden "$dir/operator.log"
+    [ "$status" -eq 1 ]
+}
+
+@test "the roles view and edit of the chart allow what their names say" {
+    [ -x "$BIN_DIR/helm" ] || skip "helm not built"
+    "$BIN_DIR/helm" template r "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" \
+        --show-only templates/roles.yaml 2> "$dir/helm.err" | k apply -f - >&2
+    kn create rolebinding reader --clusterrole="$ns-r-dvm-operator-view" --user=reader >&2
+    kn create rolebinding writer --clusterrole="$ns-r-dvm-operator-edit" --user=writer >&2
+    may() { kn auth can-i "$2" dvmclusters.dvm.openpmix.io ${3:+--subresource="$3"} --as "$1" > /dev/null 2>&1; }
+    until_may() { local limit=$((SECONDS + 30)); until may "$@"; do [ "$SECONDS" -lt "$limit" ]; done; }
+    until_may reader list
+    until_may writer create
+    until_may writer patch scale
+    run may reader create
+    [ "$status" -ne 0 ]
+    run may writer update status
+    [ "$status" -ne 0 ]
+    k get clusterrole "$ns-r-dvm-operator-view" -o yaml | grep 'aggregate-to-view: "true"'
+    k get clusterrole "$ns-r-dvm-operator-edit" -o yaml | grep 'aggregate-to-edit: "true"'
+}
