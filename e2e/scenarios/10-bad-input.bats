@@ -59,7 +59,7 @@ YAML
     k delete dvm other --cascade=foreground --timeout=60s
     k delete limitrange small
 }
-says_limit() { [[ $(condition Progressing message "$1") == *"maximum memory usage per Container is 4Gi"* ]] || fail "$(condition Progressing message "$1")"; }
+says_limit() { [[ $(condition Progressing message "$1") == *memory*4Gi* ]] || fail "$(condition Progressing message "$1")"; }
 
 @test "bad input: objects of the same name with another owner are not changed" {
     local before
