@@ -104,7 +104,9 @@ static void start_head(struct core *c)
     c->head = head_create(&o, &c->out, &c->members, c->rml);
     snprintf(c->incarnation, sizeof(c->incarnation), "%016llx",
              (unsigned long long)c->opts.incarnation);
-    core_set_state(c, CORE_WIRED, "head of %s, incarnation %s", c->opts.cluster, c->incarnation);
+    /* The text is public (the plain port), the incarnation is not: it is part of jobs' names. */
+    core_set_state(c, CORE_WIRED, "head of %s", c->opts.cluster);
+    out_log(&c->out, LOG_LEVEL_INFO, "incarnation %s", c->incarnation);
 }
 
 static void copy_opts(struct core *c, const struct core_opts *o)

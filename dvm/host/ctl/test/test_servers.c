@@ -376,6 +376,19 @@ static void a_member_that_has_not_joined_is_healthy_but_not_ready(void **state)
     assert_asked(&b, 503, core_state_text(((struct world *)*state)->core));
 }
 
+static void the_plain_port_does_not_tell_the_incarnation(void **state)
+{
+    static const char *const paths[] = {"/healthz", "/readyz", "/metrics"};
+    struct world *w = *state;
+
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        struct ask a = {.w = w, .method = "GET", .path = paths[i]};
+
+        assert_asked(&a, 200, "");
+        assert_null(strstr(a.text, core_incarnation(w->core)));
+    }
+}
+
 static void the_control_api_is_not_on_the_plain_port(void **state)
 {
     struct ask a = {.w = *state, .method = "GET", .path = "/v1/dvm"};
@@ -418,6 +431,7 @@ int main(void)
         HEAD(a_stream_that_its_reader_left_is_forgotten),
         HEAD(a_foreign_incarnation_is_answered_with_gone),
         HEAD(a_head_is_healthy_and_ready),
+        HEAD(the_plain_port_does_not_tell_the_incarnation),
         MEMBER(a_member_that_has_not_joined_is_healthy_but_not_ready),
         HEAD(the_control_api_is_not_on_the_plain_port),
         HEAD(metrics_of_a_head_count_members_and_campaigns),
