@@ -1,0 +1,68 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The chart without a cluster: lint, the schema of its values, and its objects in a dry run of a real kube-apiserver.
+
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
+
+load lib
+
+setup_file() { start_api; }
+teardown_file() { stop_api; }
+setup() {
+    [ -x "$BIN_DIR/helm" ] || skip "helm not built"
+    new_namespace
+}
+
+helm() { timeout --kill-after=10 60 "$BIN_DIR/helm" "$@"; }
+# rendered OPTION...: the objects of the chart on stdout.
+rendered() { helm template r "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" "$@" 2> "$dir/helm.err"; }
+
+@test "helm lint has no finding" {
+    run helm lint "$repo/charts/dvm-operator"
+    [ "$status" -eq 0 ]
+    [[ $output != *WARNING* && $output != *ERROR* ]]
+}
+
+@test "values that the schema does not know, and contradictions, are refused" {
+    refused() { # TEXT OPTION...
+        local text=$1
+        shift
+        if rendered "$@" > /dev/null; then echo "accepted: $*"; return 1; fi
+        grep -q "$text" "$dir/helm.err" || { cat "$dir/helm.err"; return 1; }
+    }
+    refused "replica" --set replica=2
+    refused "templatePolicy" --set templatePolicy=none
+    refused "leaseDurationSeconds" --set leaderElection.leaseDurationSeconds=1
+    refused "several operators need leaderElection.enabled" --set replicas=2,leaderElection.enabled=false
+    refused "exclude each other" --set clusterWide=true,watchNamespaces="{a}"
+}
+
+@test "the API server accepts the objects of the chart, whatever the values" {
+    local values
+    for values in replicas=1 highAvailability=true clusterWide=true "watchNamespaces={$ns}" templatePolicy=any networkPolicy=true; do
+        rendered --set "$values" > "$dir/objects.yaml"
+        grep -q '^kind: Deployment' "$dir/objects.yaml"
+        k apply --dry-run=server -f "$dir/objects.yaml" >&2
+    done
+}
+
+@test "highAvailability gives two operators with a Lease, a budget, a spread and a rolling update" {
+    rendered --set highAvailability=true > "$dir/objects.yaml"
+    grep -qx '  replicas: 2' "$dir/objects.yaml"
+    grep -q -- "--lease=$ns/r-dvm-operator" "$dir/objects.yaml"
+    grep -q '^kind: PodDisruptionBudget' "$dir/objects.yaml"
+    grep -q 'topologyKey: kubernetes.io/hostname' "$dir/objects.yaml"
+    grep -q 'type: RollingUpdate' "$dir/objects.yaml"
+    rendered > "$dir/objects.yaml"
+    grep -qx '  replicas: 1' "$dir/objects.yaml"
+    run grep -E 'kind: (PodDisruptionBudget|NetworkPolicy|ServiceMonitor)' "$dir/objects.yaml"
+    [ "$status" -eq 1 ]
+}
+
+@test "serviceMonitor selects the Service of the metrics, whose port the pods have" {
+    rendered --set serviceMonitor=true --show-only templates/servicemonitor.yaml > "$dir/monitor.yaml"
+    grep -q '^kind: Service$' "$dir/monitor.yaml"
+    grep -q '^kind: ServiceMonitor$' "$dir/monitor.yaml"
+    grep -q 'targetPort: metrics' "$dir/monitor.yaml"
+    rendered --show-only templates/deployment.yaml | grep -q 'name: metrics'
+}
