@@ -225,7 +225,7 @@ static void on_reply_sent(struct evhttp_request *ev, void *arg)
 }
 
 /* Reading the answer is the peer's business: it may have to make room meanwhile. */
-void httpd_conn_answered(struct httpd_conn *conn)
+static void on_answered(struct httpd_conn *conn)
 {
     conn->req = NULL;
     door_idle(conn->place, loop_now_ms(conn->h->loop));
@@ -391,6 +391,7 @@ static void on_request(struct evhttp_request *ev, void *arg)
         return;
     }
     req = xcalloc(1, sizeof(*req));
+    req->on_answered = on_answered;
     TAILQ_INIT(&req->query);
     req->loop = h->loop;
     req->conn = conn;

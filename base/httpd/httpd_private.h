@@ -26,6 +26,7 @@ struct httpd_conn;
 struct httpd_req {
     struct loop *loop;
     struct httpd_conn *conn;
+    void (*on_answered)(struct httpd_conn *conn); /* its connection may take the next one */
     struct evhttp_request *ev;
     void (*on_peer_closed)(void *arg); /* set while the request is answered by a stream */
     void *peer_closed_arg;
@@ -49,7 +50,5 @@ void httpd_params_clear(struct httpd_params *params);
 void httpd_req_destroy(struct httpd_req *req);
 /* The connection closes, and `ev` is freed with it unless libevent has left it to us. */
 void httpd_req_on_closed(struct httpd_req *req);
-/* The request is answered: its connection may take the next one. */
-void httpd_conn_answered(struct httpd_conn *conn);
 
 #endif

@@ -100,7 +100,7 @@ static void send_reply(struct httpd_req *req, int status, const char *type, cons
     /* libevent would send the body of an answer to HEAD, which must have none. */
     if (evhttp_request_get_command(ev) != EVHTTP_REQ_HEAD && out)
         evbuffer_add(out, data, len);
-    httpd_conn_answered(req->conn);
+    req->on_answered(req->conn);
     httpd_req_destroy(req);
     evhttp_send_reply(ev, status, NULL, out);
     if (out)

@@ -87,7 +87,7 @@ void httpd_stream_end(struct httpd_stream *s)
     struct evhttp_request *ev = s->req->ev;
 
     if (ev)
-        httpd_conn_answered(s->req->conn);
+        s->req->on_answered(s->req->conn);
     destroy_stream(s);
     if (ev)
         evhttp_send_reply_end(ev);
