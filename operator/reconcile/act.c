@@ -221,6 +221,14 @@ static void on_credentials(const struct credentials *creds, const struct status_
     run->again = creds && !e->have_creds;
     if (creds)
         keep_credentials(e, creds);
+    e->creds_failures = trouble && trouble->passing ? e->creds_failures + 1 : 0;
+    if (e->creds_failures > 0 && e->creds_failures < APPLY_REPORTED_AFTER) {
+        log_info("secrets cluster=%s: %s", e->key, trouble->message);
+        e->creds_complete = false;
+        run->failed = true; /* the next pass goes on from there */
+        run->on_action_done(run);
+        return;
+    }
     if (!trouble) {
         e->creds_trouble.reason[0] = '\0';
         run->again = run->again || !e->creds_complete;
@@ -245,7 +253,8 @@ static void ensure_credentials(struct run *run)
         run->on_action_done(run);
         return;
     }
-    run->creds = credentials_ensure(run->e->r->o.kube, &run->c, on_credentials, run, &err);
+    run->creds = credentials_ensure(run->e->r->o.kube, &run->c, &run->e->creds_progress,
+                                    on_credentials, run, &err);
     if (!run->creds)
         give_up(run, "reading the Secrets", err.msg);
 }

@@ -75,7 +75,8 @@ static void note_refusal(struct run *run, int status, const struct err *err)
 
     log_warn("object refused cluster=%s kind=%s status=%d: %s", run->e->key,
              objects_kind(run->action->child), status, err->msg);
-    if (status == 400 || status == 403 || status == 422) {
+    if (status == 400 || status == 422 ||
+        (status == 403 && ++m->forbidden >= APPLY_REPORTED_AFTER)) {
         snprintf(m->refused_print, sizeof(m->refused_print), "%s",
                  objects_applied(run->child[run->action->child].wanted));
         snprintf(m->message, sizeof(m->message), "%s", err->msg);
@@ -87,7 +88,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
             reread_child(run);
             return;
         }
-        if (status != 0 && ++m->failures == APPLY_REPORTED_AFTER)
+        if (++m->failures == APPLY_REPORTED_AFTER)
             snprintf(m->message, sizeof(m->message), "%s", err->msg);
     }
     run->on_action_done(run);
@@ -117,7 +118,7 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
     }
     const json_t *meta = json_object_get(body, "metadata");
     m->generation = json_integer_value(json_object_get(meta, "generation"));
-    m->failures = 0;
+    m->failures = m->forbidden = 0;
     note_difference(run, body);
     if (!run->action->scale_only)
         m->refused_print[0] = '\0';
@@ -205,7 +206,7 @@ static void probe_template(struct run *run)
     FREE_AUTO char *path =
         xasprintf("/api/v1/namespaces/%s/pods?dryRun=All&fieldManager=" CLUSTER_MANAGER, run->c.ns);
     json_t *pod = objects_probe_pod(wanted);
-    struct kube_verb v = {.method = "POST", .path = path, .body = pod};
+    struct kube_verb v = {.method = "POST", .path = path, .body = pod, .repeatable = true};
     send_request(run, &v, on_probed);
     json_decref(pod);
 }

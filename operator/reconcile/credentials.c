@@ -12,7 +12,8 @@
  *
  * Failures: a refused read or write ends the job with a reason for the condition Progressing. If
  * the operator's own Secret is readable the job still delivers it. If another writer was faster
- * (409) all Secrets are read again. If the authority is lost and a certificate is missing, the user
+ * (409) that Secret is read again. A request that fails is repeated by the next job, which goes on
+ * from there. If the authority is lost and a certificate is missing, the user
  * has to delete the Secrets. */
 #include "operator/reconcile/credentials.h"
 
@@ -26,6 +27,8 @@
 #include <string.h>
 
 enum { CA = CREDENTIALS_CA, OPERATOR = CREDENTIALS_OPERATOR, NSECRETS = CREDENTIALS_SECRETS };
+#define NOT_READ "SecretNotRead"
+#define NOT_MADE "SecretNotMade"
 static const char *const SUFFIX[NSECRETS] = {"ca", TLS_ROLE_HEAD, TLS_ROLE_MEMBER,
                                              TLS_ROLE_OPERATOR, TLS_ROLE_USER};
 
@@ -35,7 +38,13 @@ struct credentials_job {
     credentials_fn *on_done;
     void *arg;
     unsigned long request;
+    struct credentials_progress **kept;
+    struct credentials_progress *p; /* *kept */
+};
+
+struct credentials_progress {
     int at;                  /* index of the Secret that is being read or created */
+    bool making;             /* all have been read */
     json_t *found[NSECRETS]; /* NULL: absent */
     struct tls_ca *ca;
     char *ca_pem;
@@ -48,13 +57,15 @@ void credentials_clear(struct credentials *c)
     free_ptr(&c->key_pem);
 }
 
-static void job_free(struct credentials_job *j)
+void credentials_progress_destroy(struct credentials_progress *p)
 {
+    if (!p)
+        return;
     for (int i = 0; i < NSECRETS; i++)
-        json_decref(j->found[i]);
-    tls_ca_destroy(j->ca);
-    free(j->ca_pem);
-    free(j);
+        json_decref(p->found[i]);
+    tls_ca_destroy(p->ca);
+    free(p->ca_pem);
+    free(p);
 }
 
 void credentials_cancel(struct credentials_job *j)
@@ -62,14 +73,19 @@ void credentials_cancel(struct credentials_job *j)
     if (!j)
         return;
     kube_cancel(j->kube, j->request);
-    job_free(j);
+    free(j);
 }
 
+/* A failed request leaves the progress; anything else is looked at from the beginning next time. */
 static void finish_job(struct credentials_job *j, const struct credentials *creds,
                        const struct status_trouble *trouble)
 {
+    if (!trouble || !trouble->passing) {
+        credentials_progress_destroy(j->p);
+        *j->kept = NULL;
+    }
     j->on_done(creds, trouble, j->arg);
-    job_free(j);
+    free(j);
 }
 
 /* NULL if the key is absent or its value is not base64 text. */
@@ -83,7 +99,7 @@ static char *secret_text(const json_t *secret, const char *key)
 
 static int own_credentials(const struct credentials_job *j, struct credentials *out)
 {
-    const json_t *s = j->found[OPERATOR];
+    const json_t *s = j->p->found[OPERATOR];
 
     *out = (struct credentials){.ca_pem = secret_text(s, "ca.crt"),
                                 .cert_pem = secret_text(s, "tls.crt"),
@@ -94,13 +110,14 @@ static int own_credentials(const struct credentials_job *j, struct credentials *
 /* Ends the job with an error. The operator's own Secret is delivered if it is readable. */
 static void fail_job(struct credentials_job *j, const char *reason, const char *message)
 {
-    struct status_trouble t;
+    struct status_trouble t = {.passing =
+                                   strcmp(reason, NOT_READ) == 0 || strcmp(reason, NOT_MADE) == 0};
     struct credentials own = {0};
     bool usable = own_credentials(j, &own) == 0;
 
     snprintf(t.reason, sizeof(t.reason), "%s", reason);
     snprintf(t.message, sizeof(t.message), "Secret %s-%s: %s", j->c->name,
-             SUFFIX[j->at < NSECRETS ? j->at : 0], message);
+             SUFFIX[j->p->at < NSECRETS ? j->p->at : 0], message);
     finish_job(j, usable ? &own : NULL, &t);
     credentials_clear(&own);
 }
@@ -115,7 +132,7 @@ static void hand_over(struct credentials_job *j)
     if (own_credentials(j, &own) == 0) {
         finish_job(j, &own, NULL);
     } else {
-        j->at = OPERATOR;
+        j->p->at = OPERATOR;
         fail_job(j, "CertificateInvalid",
                  "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret, and the "
                  "operator creates it again.");
@@ -123,26 +140,21 @@ static void hand_over(struct credentials_job *j)
     credentials_clear(&own);
 }
 
+static void read_again(struct credentials_job *j);
+
 static void on_made(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct credentials_job *j = arg;
 
     if (status == 201) {
         log_info("secret created cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
-                 SUFFIX[j->at]);
-        j->found[j->at] = json_incref((json_t *)body);
+                 SUFFIX[j->p->at]);
+        j->p->found[j->p->at] = json_incref((json_t *)body);
         make_next(j);
-    } else if (status == 409) { /* another writer was faster: all are read again */
-        for (int i = 0; i < NSECRETS; i++) {
-            json_decref(j->found[i]);
-            j->found[i] = NULL;
-        }
-        tls_ca_destroy(j->ca);
-        j->ca = NULL;
-        j->at = 0;
-        step_job(j);
+    } else if (status == 409) { /* another writer was faster, or the answer was lost */
+        read_again(j);
     } else {
-        fail_job(j, "SecretNotMade", err->msg);
+        fail_job(j, NOT_MADE, err->msg);
     }
 }
 
@@ -151,35 +163,35 @@ static void post_secret(struct credentials_job *j, const char *cert, const char 
     struct err err = {0};
     FREE_AUTO char *path =
         xasprintf("/api/v1/namespaces/%s/secrets?fieldManager=" CLUSTER_MANAGER, j->c->ns);
-    json_t *body = objects_secret(j->c, SUFFIX[j->at], j->ca_pem, cert, key);
-    struct kube_verb v = {.method = "POST", .path = path, .body = body};
+    json_t *body = objects_secret(j->c, SUFFIX[j->p->at], j->p->ca_pem, cert, key);
+    struct kube_verb v = {.method = "POST", .path = path, .body = body, .repeatable = true};
 
     j->request = kube_request(j->kube, &v, on_made, j, &err);
     json_decref(body);
     if (!j->request)
-        fail_job(j, "SecretNotMade", err.msg);
+        fail_job(j, NOT_MADE, err.msg);
 }
 
 static int open_ca(struct credentials_job *j, struct err *err)
 {
     FREE_AUTO char *id = cluster_identity(j->c);
 
-    if (j->ca)
+    if (j->p->ca)
         return 0;
-    if (!j->found[CA]) {
-        j->ca = tls_ca_create(id, CREDENTIALS_DAYS, err);
+    if (!j->p->found[CA]) {
+        j->p->ca = tls_ca_create(id, CREDENTIALS_DAYS, err);
     } else {
-        FREE_AUTO char *cert = secret_text(j->found[CA], "tls.crt");
-        FREE_AUTO char *key = secret_text(j->found[CA], "tls.key");
+        FREE_AUTO char *cert = secret_text(j->p->found[CA], "tls.crt");
+        FREE_AUTO char *key = secret_text(j->p->found[CA], "tls.key");
 
         if (!cert || !key)
             return err_set(err, "tls.crt or tls.key of the authority is missing or unreadable");
-        j->ca = tls_ca_load(cert, key, err);
+        j->p->ca = tls_ca_load(cert, key, err);
     }
-    if (!j->ca)
+    if (!j->p->ca)
         return -1;
-    free_ptr(&j->ca_pem);
-    j->ca_pem = tls_ca_cert_pem(j->ca);
+    free_ptr(&j->p->ca_pem);
+    j->p->ca_pem = tls_ca_cert_pem(j->p->ca);
     return 0;
 }
 
@@ -188,20 +200,20 @@ static void make_secret(struct credentials_job *j)
     struct err err = {0};
     FREE_AUTO char *cert = NULL;
     FREE_AUTO char *key = NULL;
-    FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, SUFFIX[j->at]);
+    FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, SUFFIX[j->p->at]);
 
     if (open_ca(j, &err)) {
         fail_job(j, "CertificateInvalid", err.msg);
         return;
     }
-    if (j->at == CA) {
-        key = tls_ca_key_pem(j->ca);
-        post_secret(j, j->ca_pem, key);
+    if (j->p->at == CA) {
+        key = tls_ca_key_pem(j->p->ca);
+        post_secret(j, j->p->ca_pem, key);
         return;
     }
-    char **names = objects_cert_names(j->c, SUFFIX[j->at]);
-    int rc = tls_ca_issue(j->ca, SUFFIX[j->at], name, (const char *const *)names, CREDENTIALS_DAYS,
-                          &cert, &key, &err);
+    char **names = objects_cert_names(j->c, SUFFIX[j->p->at]);
+    int rc = tls_ca_issue(j->p->ca, SUFFIX[j->p->at], name, (const char *const *)names,
+                          CREDENTIALS_DAYS, &cert, &key, &err);
     objects_names_free(names);
     if (rc)
         fail_job(j, "CertificateInvalid", err.msg);
@@ -232,9 +244,9 @@ static void make_next(struct credentials_job *j)
     bool there[NSECRETS];
 
     for (int i = 0; i < NSECRETS; i++)
-        there[i] = j->found[i] != NULL;
+        there[i] = j->p->found[i] != NULL;
     enum credentials_secret next = credentials_next(there);
-    j->at = CA;
+    j->p->at = CA;
     if (next == CREDENTIALS_LOST) {
         fail_job(j, "CertificateMissing",
                  "the certificate authority is lost and certificates are missing. Suspend the "
@@ -246,7 +258,7 @@ static void make_next(struct credentials_job *j)
         hand_over(j);
         return;
     }
-    j->at = (int)next;
+    j->p->at = (int)next;
     make_secret(j);
 }
 
@@ -267,19 +279,20 @@ static void on_read(int status, const json_t *body, const struct err *err, void 
         return;
     }
     if (status != 200 && status != 404) {
-        fail_job(j, "SecretNotRead", err->msg);
+        fail_job(j, NOT_READ, err->msg);
         return;
     }
     if (status == 200)
-        j->found[j->at] = json_incref((json_t *)body);
-    j->at++;
+        j->p->found[j->p->at] = json_incref((json_t *)body);
+    if (!j->p->making)
+        j->p->at++;
     step_job(j);
 }
 
 static int read_one(struct credentials_job *j, struct err *err)
 {
     FREE_AUTO char *path =
-        xasprintf("/api/v1/namespaces/%s/secrets/%s-%s", j->c->ns, j->c->name, SUFFIX[j->at]);
+        xasprintf("/api/v1/namespaces/%s/secrets/%s-%s", j->c->ns, j->c->name, SUFFIX[j->p->at]);
     struct kube_verb v = {.method = "GET", .path = path};
 
     j->request = kube_request(j->kube, &v, on_read, j, err);
@@ -290,23 +303,43 @@ static void step_job(struct credentials_job *j)
 {
     struct err err = {0};
 
-    if (j->at == NSECRETS)
+    j->p->making = j->p->making || j->p->at == NSECRETS;
+    if (j->p->making)
         make_next(j);
     else if (read_one(j, &err))
-        fail_job(j, "SecretNotRead", err.msg);
+        fail_job(j, NOT_READ, err.msg);
+}
+
+/* The Secret that could not be created exists. If it is the authority, it replaces ours. */
+static void read_again(struct credentials_job *j)
+{
+    struct err err = {0};
+
+    if (j->p->at == CA) {
+        tls_ca_destroy(j->p->ca);
+        j->p->ca = NULL;
+    }
+    if (read_one(j, &err))
+        fail_job(j, NOT_READ, err.msg);
 }
 
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
+                                           struct credentials_progress **progress,
                                            credentials_fn *on_done, void *arg, struct err *err)
 {
     struct credentials_job *j = xcalloc(1, sizeof(*j));
 
+    if (!*progress)
+        *progress = xcalloc(1, sizeof(**progress));
     j->kube = kube;
     j->c = c;
+    j->kept = progress;
+    j->p = *progress;
     j->on_done = on_done;
     j->arg = arg;
-    if (!read_one(j, err))
+    /* The Secret at which the last job has failed is read (again), whether it was to be created. */
+    if (j->p->at < NSECRETS && j->p->found[j->p->at] == NULL && !read_one(j, err))
         return j;
-    job_free(j);
+    free(j);
     return NULL;
 }

@@ -37,11 +37,18 @@ void credentials_clear(struct credentials *c);
 /* on_done is called once, never inside the call and not after credentials_cancel(). `creds`
  * (borrowed for the call) is NULL if the operator's own Secret cannot be had. `trouble` is NULL if
  * all Secrets exist. */
+/* What a job has read and made. A job that has failed on a request leaves it, and the next one
+ * goes on from there. */
+struct credentials_progress;
+void credentials_progress_destroy(struct credentials_progress *p);
+
 struct credentials_job;
 typedef void credentials_fn(const struct credentials *creds, const struct status_trouble *trouble,
                             void *arg);
-/* `c` is borrowed until on_done or credentials_cancel(). */
+/* `c` and `progress` are borrowed until on_done or credentials_cancel(). *progress is NULL at
+ * first; the caller destroys it in the end. */
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
+                                           struct credentials_progress **progress,
                                            credentials_fn *on_done, void *arg, struct err *err);
 void credentials_cancel(struct credentials_job *j);
 

@@ -37,6 +37,9 @@ static void entry_reset(struct entry *e, const char *uid)
 {
     headlink_destroy(e->head);
     credentials_clear(&e->creds);
+    credentials_progress_destroy(e->creds_progress);
+    e->creds_progress = NULL;
+    e->creds_failures = 0;
     free(e->uid);
     e->head = NULL;
     e->uid = xstrdup(uid);

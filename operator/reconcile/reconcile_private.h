@@ -36,7 +36,8 @@ struct child_memory {
     char refused_print[32]; /* fingerprint that the API server has refused; "": none */
     char probed_print[32];  /* fingerprint whose pod template has passed a dry run */
     char message[ERR_MSG_MAX];
-    unsigned failures; /* consecutive failures other than refusals */
+    unsigned failures;  /* consecutive failures other than refusals */
+    unsigned forbidden; /* consecutive answers 403 */
     uint64_t refused_until_ms;
     uint64_t foreign_until_ms;
     bool orphaned;         /* while it is foreign: an earlier cluster has left it */
@@ -72,6 +73,8 @@ struct entry {
     uint64_t known_ms;                        /* the same by the loop's clock */
     struct stamp recorded, accepted, applied; /* of the campaign, and of the last one */
     struct credentials creds;
+    struct credentials_progress *creds_progress;
+    unsigned creds_failures;   /* consecutive jobs whose trouble was passing */
     bool have_creds;           /* the operator's own certificate is known */
     bool rested;               /* the connection was closed because the cluster had no head */
     bool creds_complete;       /* all Secrets are there */

@@ -11,6 +11,7 @@
 struct status_trouble {
     char reason[64]; /* CamelCase; "": none */
     char message[ERR_MSG_MAX + 256];
+    bool passing; /* a request has failed, and may succeed the next time */
 };
 
 /* The whole status object. A pure function: equal inputs give equal JSON, so an unchanged status

@@ -192,3 +192,89 @@ END
     [ "$(count 'PUT campaign')" -eq 2 ]
     [ "$(requests '^PUT')" -le 30 ]
 }
+
+# --- manners towards a server that fails
+
+warnings() { kn get events -o jsonpath='{range .items[?(@.type=="Warning")]}{.reason}{"\n"}{end}'; }
+
+# whole REPLICAS: all objects exist, and the cluster is as it was asked for.
+whole() {
+    becomes '{.status.readyReplicas}' "$1"
+    condition Progressing UpToDate
+    replicas_are "$1"
+    kn get service/x service/x-head pdb/x pdb/x-head sts/x-head secret/x-ca secret/x-head secret/x-member secret/x-operator secret/x-user >&2
+}
+
+@test "429: the time that the server asks for is waited for, and nothing is reported" {
+    proxy 'fault?kind=429&retry=2&times=1&method=PATCH&match=services/x-head'
+    running 2
+    whole 2
+    quiet
+    [ "$(requests ' 429$')" -eq 1 ]
+    [ "$(requests '^PATCH .*/services/x-head')" -eq 2 ]
+    [ "$(warnings)" = "" ]
+}
+
+@test "hang: a server that does not answer is asked again, and nothing is reported" {
+    proxy 'fault?kind=hang&times=3&match=statefulsets'
+    running 2
+    whole 2
+    quiet
+    [ "$(requests ' hang$')" -eq 3 ]
+    [ "$(warnings)" = "" ]
+}
+
+@test "truncated: half an answer is none, and nothing is made twice" {
+    proxy 'fault?kind=truncated&times=6&match=/x'
+    running 2
+    whole 2
+    quiet
+    [ "$(requests ' truncated$')" -eq 6 ]
+    [ "$(requests '^POST .*/secrets')" -le 11 ]
+    [ "$(warnings)" = "" ]
+}
+
+@test "lost answer: a write that has succeeded is not taken for a failure" {
+    proxy 'fault?kind=lost&times=2&method=POST&match=secrets'
+    running 2
+    proxy 'fault?kind=lost&times=1&method=PUT&match=status'
+    scale 1
+    becomes '{.status.lastCampaign.phase}' Complete
+    whole 1
+    quiet
+    [ "$(requests ' lost$')" -ge 3 ]
+    [ "$(requests '^POST .*/secrets')" -le 7 ]
+    [ "$(count 'PUT campaign')" -eq 1 ]
+    [ "$(kn get events -o jsonpath='{range .items[?(@.reason=="ShrinkRecorded")]}x{end}')" = x ]
+    [ "$(warnings)" = "" ]
+}
+
+@test "403 once: a refusal that does not last is not reported, and one that lasts is" {
+    proxy 'fault?kind=403&times=2&method=PATCH&match=statefulsets'
+    running 2
+    whole 2
+    [ "$(warnings)" = "" ]
+    proxy 'fault?kind=403&method=PATCH&match=statefulsets/x-head'
+    kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
+    condition Progressing TemplateRefused
+}
+
+@test "40 of 100 requests fail in any way: the end state is right, with at most three times the requests" {
+    running 2
+    scale 4
+    whole 4
+    quiet
+    calm=$(requests .)
+    kn delete dvm x --cascade=background >&2
+    kn delete sts/x sts/x-head service/x service/x-head pdb/x pdb/x-head secret/x-ca secret/x-head secret/x-member secret/x-operator secret/x-user >&2
+    kill -KILL "$(cat "$dir/operator.pid")" "$(cat "$dir/head.pid")"
+    proxy forget
+    proxy 'fault?kind=mix&percent=40'
+    running 2
+    scale 4
+    whole 4
+    quiet
+    echo "$calm requests without faults, $(requests .) with $(requests ' [^-]+$') faults"
+    [ "$(requests ' [^-]+$')" -ge 10 ]
+    [ "$(requests .)" -le $((3 * calm)) ]
+}
