@@ -118,6 +118,23 @@ shown_is_true() {
     [ "$output" = "rank 0 $(each_cpu | head -n 1)" ]
 }
 
+@test "--do-not-launch shows the map, starts no rank and leaves the slots free" {
+    start_dvm 2 --slots 2
+    run -0 --separate-stderr prun --do-not-launch -n 3 touch "$BATS_TEST_TMPDIR/started"
+    [[ "${lines[0]}" == "job "*": 3 ranks on 2 daemons, map-by slot"* ]]
+    [ "$(grep -c 'node[12]' <<< "$output")" -eq 3 ]
+    [ -z "$stderr" ]
+    run -0 prun --do-not-launch --no-wait --display bind -n 4 --bind-to core true
+    [[ "${lines[1]}" == *CPUS* ]]
+    run -125 --separate-stderr prun --do-not-launch -n 5 true
+    [[ "$stderr" == *"not launched: "* ]]
+    prun --no-wait -n 4 true
+    [ ! -e "$BATS_TEST_TMPDIR/started" ]
+    [ "$(view '[.jobs[] | select(.ranks == 3) | .state, .exitCode] | join(" ")')" = "TERMINATED 0" ]
+    run -2 --separate-stderr prun --do-not-launch --detach true
+    [[ "$stderr" == *"--do-not-launch and --detach contradict each other"* ]]
+}
+
 # --- not bound
 
 @test "daemons that share a machine bind no rank by default, and report it once" {

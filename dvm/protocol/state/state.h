@@ -16,6 +16,7 @@ enum job_event {
     JOB_EV_RELAUNCH,   /* the fence is down: continue with the launch as mapped */
     JOB_EV_REMAP,      /* a mapped daemon is not wired any more */
     JOB_EV_NO_SLOTS,   /* fits, but not now: back to the queue */
+    JOB_EV_MAP_ONLY,   /* only its map was wanted */
     JOB_EV_PREPARE,    /* its files have to be on its daemons, and its ranks checked, first */
     JOB_EV_FIRST,      /* the first rank runs */
     JOB_EV_ALL_RUN,    /* all ranks run */

@@ -7,7 +7,7 @@
 
 #define JOB_FLAGS_KNOWN                                                                            \
     (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_DETACH | JOB_OVERSUBSCRIBE | JOB_TOOL | JOB_STRICT |      \
-     JOB_NOLOCAL | JOB_DISPLAY_MAP | JOB_DISPLAY_BIND)
+     JOB_NOLOCAL | JOB_DISPLAY_MAP | JOB_DISPLAY_BIND | JOB_MAP_ONLY)
 #define JOB_HOST_MAX 255
 #define JOB_CPUS_MAX 16384 /* bytes of a list of CPUs */
 

@@ -76,6 +76,7 @@ enum job_bind_to {
 #define JOB_NOLOCAL 0x10000u     /* no rank on the daemon of its submitter */
 #define JOB_DISPLAY_MAP 0x20000u /* the submitter is sent the map as a table */
 #define JOB_DISPLAY_BIND 0x40000u
+#define JOB_MAP_ONLY 0x80000u /* it ends well when it has been mapped; no rank is started */
 
 /* As in dvm/host/spawner/remove.h. */
 enum job_clean {

@@ -34,6 +34,7 @@ const char submit_help[] =
     "                           others, or too few are idle)\n"
     "      --display map,bind   show where ranks are and which CPUs they have, before their "
     "output\n"
+    "      --do-not-launch      show that, and end; no rank is started\n"
     "  -H, --host LIST          only on these daemons: vpids (3), ranges (1-4), names that end\n"
     "                           with the vpid (pod x-3, node3), separated by commas\n"
     "      --oversubscribe      allow more ranks than slots\n"

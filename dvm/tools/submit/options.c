@@ -42,6 +42,9 @@ enum {
     OPT_RANK_BY,
     OPT_BIND_TO,
     OPT_DISPLAY,
+    OPT_MAP_ONLY,
+    OPT_MPI,
+    OPT_QUIET,
     OPT_HOST,
     OPT_WDIR,
     OPT_TIMEOUT,
@@ -80,6 +83,9 @@ static const struct option longs[] = {
     {"rank-by", required_argument, NULL, OPT_RANK_BY},
     {"bind-to", required_argument, NULL, OPT_BIND_TO},
     {"display", required_argument, NULL, OPT_DISPLAY},
+    {"do-not-launch", no_argument, NULL, OPT_MAP_ONLY},
+    {"mpi", required_argument, NULL, OPT_MPI},
+    {"quiet", no_argument, NULL, OPT_QUIET},
     {"host", required_argument, NULL, OPT_HOST},
     {"wdir", required_argument, NULL, OPT_WDIR},
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
@@ -261,6 +267,14 @@ static int set_display(struct parse *p, const char *text, struct err *err)
     return 0;
 }
 
+/* srun's option: PMIx is what there is. */
+static int set_mpi(const char *text, struct err *err)
+{
+    return strncmp(text, "pmix", 4) == 0
+               ? 0
+               : err_set(err, "--mpi: '%s' is not pmix, by which each rank is started here", text);
+}
+
 static int set_stdin(struct parse *p, const char *text, struct err *err)
 {
     uint64_t rank;
@@ -392,7 +406,11 @@ static int set_flag(struct parse *p, int opt)
     case OPT_MERGE:
         p->out->output.merge = true;
         break;
-    case OPT_ROOT: /* commonly typed, so it is accepted; root is never refused */
+    case OPT_ROOT:  /* commonly typed, so these are accepted: root is never refused, */
+    case OPT_QUIET: /* and nothing is said without -v */
+        break;
+    case OPT_MAP_ONLY:
+        s->flags |= JOB_MAP_ONLY;
         break;
     case OPT_DETACH:
         s->flags |= JOB_DETACH;
@@ -445,6 +463,8 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
         return set_bind_to(p, value, err);
     case OPT_DISPLAY:
         return set_display(p, value, err);
+    case OPT_MPI:
+        return set_mpi(value, err);
     case OPT_WDIR:
         return set_wdir(p, value, err);
     case OPT_TIMEOUT:
@@ -664,6 +684,18 @@ static int check_detach(struct parse *p, struct err *err)
     return 0;
 }
 
+/* A map that is not started is shown. */
+static int check_map_only(struct job_spec *s, struct err *err)
+{
+    if (!(s->flags & JOB_MAP_ONLY))
+        return 0;
+    if (s->flags & JOB_DETACH)
+        return err_set(err, "--do-not-launch and --detach contradict each other");
+    if (!(s->flags & JOB_DISPLAY_BIND))
+        s->flags |= JOB_DISPLAY_MAP;
+    return 0;
+}
+
 static int find_program(struct parse *p, struct err *err)
 {
     struct submit_opts *o = p->out;
@@ -740,7 +772,8 @@ static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
         at += used;
         if (at >= argc || p->out->what != SUBMIT_RUN) {
             start_at_files(p);
-            return check_detach(p, err) < 0 || check_whole(&p->out->spec, err) < 0
+            return check_detach(p, err) < 0 || check_map_only(&p->out->spec, err) < 0 ||
+                           check_whole(&p->out->spec, err) < 0
                        ? -1
                        : policy_rtos_set(p->rtos_words, &p->out->spec, err);
         }

@@ -135,6 +135,8 @@ uint64_t job_news_next_deadline(const struct jobs *js);
 void job_slots_take(struct jobs *js, struct job *j, uint32_t rank, uint32_t vpid);
 void job_slots_give(struct jobs *js, struct job *j, uint32_t rank);
 uint64_t job_slots_held(const struct job *j);
+/* job_send.c */
+void job_show_map(struct jobs *js, struct job *j);
 /* job_queue.c */
 struct job *job_queue_before(const struct jobs *js, const struct job *j); /* the first that waits */
 bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct job *j);

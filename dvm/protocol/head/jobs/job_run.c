@@ -9,6 +9,8 @@
  * one of its members is not wired any more. SYSTEM_PREP ends the turn, so that a resize that comes
  * with the next input finds the job mapped and not sent.
  *
+ * A job of which only the map is wanted ends after MAP_COMPLETE.
+ *
  * A job that waits for slots is tried again when some may have become free, in the order of
  * submission (job_queue.c). */
 #include "base/log/log.h"
@@ -115,6 +117,16 @@ static void vm_ready(struct jobs *js, struct job *j)
     }
 }
 
+static void map_complete(struct jobs *js, struct job *j)
+{
+    if (!(j->map.spec.flags & JOB_MAP_ONLY)) {
+        job_step(js, j, JOB_EV_DONE);
+        return;
+    }
+    job_show_map(js, j);
+    job_step(js, j, JOB_EV_MAP_ONLY);
+}
+
 static void launch_apps(struct jobs *js, struct job *j)
 {
     if (job_map_stale(js, j))
@@ -134,7 +146,6 @@ static void enter_state(struct jobs *js, struct job *j)
     case JOB_INIT_COMPLETE:
     case JOB_ALLOCATE:
     case JOB_ALLOCATION_COMPLETE:
-    case JOB_MAP_COMPLETE:
     case JOB_SYSTEM_PREP:
     case JOB_TERMINATED:
     case JOB_KILLED_BY_CMD:
@@ -149,6 +160,9 @@ static void enter_state(struct jobs *js, struct job *j)
         break;
     case JOB_MAP:
         job_map_now(js, j);
+        break;
+    case JOB_MAP_COMPLETE:
+        map_complete(js, j);
         break;
     case JOB_LAUNCH_APPS:
         launch_apps(js, j);

@@ -32,7 +32,7 @@ static void cpus_free(char **list, size_t n)
 }
 
 /* Sent before any rank starts, so that the table comes before the ranks' output. */
-static void show_map(struct jobs *js, struct job *j)
+void job_show_map(struct jobs *js, struct job *j)
 {
     struct msg m = {.type = MSG_JOB_MAP,
                     .job_map = {.nspace = j->map.nspace,
@@ -73,7 +73,7 @@ void job_send_launch(struct jobs *js, struct job *j)
         j->deadline_ms = js->out->now_ms + j->map.spec.timeout_ms;
     js->stats.started++;
     map->version = js->members->version;
-    show_map(js, j);
+    job_show_map(js, j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
         map->cpus = cpus_of(js, j, (uint32_t)i, &map->ncpus);
         j->daemons[i].sent = rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) == 0;

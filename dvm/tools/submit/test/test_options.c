@@ -90,7 +90,7 @@ static void a_missing_program_is_refused(void **state)
 static void unknown_options_are_refused_by_name(void **state)
 {
     assert_refused("--frobnicate a", "unknown or ambiguous option --frobnicate");
-    assert_refused("-q a", "unknown option -q");
+    assert_refused("-Z a", "unknown option -Z");
     assert_refused("-vq a", "unknown option -q");
     assert_refused("--verbose -qv a", "unknown option -q");
 }
@@ -191,6 +191,11 @@ static void options_of_other_launchers_without_an_equal_are_refused_with_ours(vo
     assert_refused("--hostfile f a",
                    "there is no option --hostfile: a DVM has a fixed set of daemons; --host");
     assert_refused("-hostfile f a", "there is no option -hostfile: a DVM has a fixed set");
+    assert_refused("--prefix /opt a", "there is no option --prefix: ranks run what their");
+    assert_refused("--npersocket 2 a", "--map-by ppr:N:package puts N ranks on each package");
+    assert_refused("--xterm 0 a", "ranks have no terminals");
+    assert_refused("--mpi=pmi2 a", "--mpi: 'pmi2' is not pmix");
+    assert_refused("--do-not-launch --detach a", "contradict each other");
     assert_refused("-machinefile=f a", "there is no option -machinefile: a DVM has a fixed set");
     assert_refused("--rankfile f a", "--map-by, --rank-by and --bind-to");
     assert_refused("-c 2 a", "there is no option -c: --map-by slot:pe=N");
@@ -283,7 +288,10 @@ static void options_of_other_launchers_have_the_same_meaning(void **state)
         {"--map-by :pe=2:nolocal a", "--map-by slot:pe=2:nolocal a"},
         {"--overcommit --enable-recovery a", "--oversubscribe --recoverable a"},
         {"-mca btl self,tcp --pmixmca b c a", "-x OMPI_MCA_btl=self,tcp -x PMIX_MCA_b=c a"},
-        {"--allow-run-as-root a", "a"},
+        {"--allow-run-as-root -q --quiet --mpi=pmix_v5 a", "a"},
+        {"--bind-to-core -nolocal a", "--bind-to core --map-by :nolocal a"},
+        {"-I -rr --print-rank-map a", "--no-wait --map-by node --display map a"},
+        {"--do-not-launch a", "--do-not-launch --display map a"},
     };
 
     for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
