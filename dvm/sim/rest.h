@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a head still has to do. */
+/* What is left to do when a schedule comes to rest. */
 #ifndef DVM_SIM_REST_H
 #define DVM_SIM_REST_H
 
-#include "dvm/protocol/core/core.h"
+#include "dvm/sim/sim.h"
 
 struct rest {
     size_t jobs;
@@ -11,5 +11,9 @@ struct rest {
 };
 
 struct rest rest_look(const struct core *head);
+uint32_t rest_missing(struct sim *s, uint32_t replicas); /* of vpids 1..replicas, not wired */
+/* Has the submitter end a job that waits for more slots than all members have: it was accepted
+ * while the DVM was larger. Returns its index; -1: there is none. */
+int rest_end_too_large(struct sim *s);
 
 #endif

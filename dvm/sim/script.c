@@ -614,18 +614,13 @@ static void take_step(struct script *s)
 
 /* --- rest */
 
-static uint32_t missing_members(const struct script *s)
+/* No request for members brings those back that a job has waited for. */
+static void end_too_large(struct script *s)
 {
-    const struct members *m = core_inspect_members(sim_core(s->sim, 0));
-    uint32_t n = 0;
+    int job = rest_end_too_large(s->sim);
 
-    for (uint32_t v = 1; v <= s->replicas; v++) {
-        const struct core *x = sim_core(s->sim, v);
-
-        n += !x || core_state(x) != CORE_WIRED || !members_current(m, v, core_inspect_epoch(x)) ||
-             members_get(m, v)->state != MEMBER_WIRED;
-    }
-    return n;
+    if (job >= 0)
+        s->expected[job] = exit_code_of_signal(SIGKILL);
 }
 
 static void come_to_rest(struct script *s)
@@ -653,7 +648,9 @@ static void come_to_rest(struct script *s)
             r = rest_look(sim_core(s->sim, 0));
             if (r.campaigns == 0 && s->replicas < s->nodes - 1)
                 grow_dvm(s, s->nodes - 1); /* so that every job finds its slots */
-            quiet = r.jobs || r.campaigns || missing_members(s) ? 0 : quiet + 1;
+            else if (r.campaigns == 0 && rest_missing(s->sim, s->replicas) == 0)
+                end_too_large(s);
+            quiet = r.jobs || r.campaigns || rest_missing(s->sim, s->replicas) ? 0 : quiet + 1;
             if (quiet > 60) /* for 30 s: requests may be under way, and links on probation */
                 return;
         }
@@ -665,7 +662,7 @@ static void come_to_rest(struct script *s)
             check_fail(s->check, "nobody-parked-forever", "%zu jobs do not end", r.jobs);
         else
             check_fail(s->check, "tree-agreement", "%u of %u members do not come",
-                       missing_members(s), s->replicas);
+                       rest_missing(s->sim, s->replicas), s->replicas);
         return;
     }
 }

@@ -28,6 +28,7 @@ teardown_file() {
 
 teardown() {
     [ -z "${proxy_pid:-}" ] || kill "$proxy_pid" 2> /dev/null || true
+    [ -z "${homeless:-}" ] || kill "$homeless" 2> /dev/null || true
 }
 
 outside() { prun --dvm "127.0.0.1:$JOIN" "$@"; }
@@ -201,8 +202,6 @@ start_homeless() {
     [ -z "$stderr" ]
     run --separate-stderr -7 at_both "$bin/prun" --dvm "both:$port" --reconnect 0 sh -c 'exit 7'
     end_proxy
-    kill "$homeless"
-    wait "$homeless" || true
 }
 
 @test "a prun that looks for a daemon that takes its job is ended by a signal" {
@@ -217,8 +216,6 @@ start_homeless() {
     wait "$pid" || code=$?
     [ "$code" -eq 143 ]
     [ ! -s "$BATS_TEST_TMPDIR/err" ]
-    kill "$homeless"
-    wait "$homeless" || true
 }
 
 # --- the same as at the socket

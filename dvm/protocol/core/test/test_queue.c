@@ -156,6 +156,43 @@ static void a_job_that_never_fits_fails_at_once_behind_other_jobs_too(void **sta
     sim_destroy(s);
 }
 
+static void shrink_to_one(struct sim *s)
+{
+    uint32_t target = 2;
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .targets = &target,
+                                     .ntargets = 1};
+    struct api_campaign c;
+    enum api_reason reason;
+
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+}
+
+static void a_job_that_is_too_large_since_a_shrink_waits_and_is_passed(void **state)
+{
+    struct sim *s = new_dvm();
+
+    submit(s, 1, 3, 5000, 0, 0);
+    submit(s, 2, 4, 1000, 0, 0);
+    shrink_to_one(s);
+    assert_ends(s, 1, 0);
+    dvm_wait_complete(s, "c", 30000);
+    for (uint32_t client = 3; client < 23; client++) { /* more than may pass another one */
+        submit(s, client, 2, 10, 0, 0);
+        assert_ends(s, client, 0);
+    }
+    assert_false(sim_job(s, 2)->done);
+    dvm_put_size(s, 2, 2);
+    sim_crash(s, 2); /* the process that has left */
+    sim_start(s, 2);
+    assert_ends(s, 2, 0);
+    sim_destroy(s);
+}
+
 static void a_job_with_no_wait_does_not_wait_behind_other_jobs(void **state)
 {
     struct sim *s = new_dvm();
@@ -179,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_job_that_has_waited_long_may_still_pass_another),
         cmocka_unit_test(no_job_is_passed_more_often_than_the_limit),
         cmocka_unit_test(a_job_that_never_fits_fails_at_once_behind_other_jobs_too),
+        cmocka_unit_test(a_job_that_is_too_large_since_a_shrink_waits_and_is_passed),
         cmocka_unit_test(a_job_with_no_wait_does_not_wait_behind_other_jobs),
     };
 

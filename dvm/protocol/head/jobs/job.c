@@ -265,6 +265,7 @@ void jobs_each(const struct jobs *js, void (*on)(void *arg, const struct job_loo
                              .sent = j->sent,
                              .queued = j->queued,
                              .home_vpid = j->map.home_vpid,
+                             .wants = job_slots_wanted(j),
                              .nranks = j->mapped ? j->map.nranks : 0,
                              .nnodes = j->mapped ? j->map.nnodes : 0,
                              .nodes = j->map.nodes,

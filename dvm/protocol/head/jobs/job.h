@@ -132,6 +132,7 @@ struct job_look {
     int exit_code;
     bool mapped, sent, queued;
     uint32_t home_vpid;
+    uint64_t wants;  /* slots */
     uint32_t nranks; /* 0 while not mapped */
     size_t nnodes;
     const struct job_node *nodes;

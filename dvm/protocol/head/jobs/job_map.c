@@ -43,33 +43,46 @@ static struct map_node *usable_nodes(const struct jobs *js, const struct job *j,
     return nodes;
 }
 
-bool job_map_fits_beside(const struct jobs *js, const struct job *j, uint64_t mark)
+/* The slots that jobs of the mark hold, and which of them on each vpid. */
+static uint64_t held_by(const struct jobs *js, uint64_t mark, uint32_t *used)
 {
-    uint32_t *used = xcalloc(js->members->n + 1, sizeof(*used));
+    uint64_t held = 0;
     const struct job *a;
-    struct map map;
-    uint32_t slots;
-    size_t n;
-    struct map_node *nodes = usable_nodes(js, j, &n, &slots);
-    enum map_result r;
 
     DL_FOREACH(js->list, a)
     {
-        for (uint32_t k = 0; a->kin_mark == mark && a->mapped && k < a->map.nranks; k++) {
-            if (a->ranks[k].has_slots)
-                used[a->map.nodes[a->map.rank_node[k]].vpid] += map_rank_slots(&a->map.spec);
+        uint32_t slots = map_rank_slots(&a->map.spec);
+
+        for (uint32_t k = 0; mark && a->kin_mark == mark && a->mapped && k < a->map.nranks; k++) {
+            if (!a->ranks[k].has_slots)
+                continue;
+            used[a->map.nodes[a->map.rank_node[k]].vpid] += slots;
+            held += slots;
         }
     }
+    return held;
+}
+
+bool job_map_has_hope(const struct jobs *js, const struct job *j, uint64_t mark)
+{
+    FREE_AUTO uint32_t *used = xcalloc(js->members->n + 1, sizeof(*used));
+    uint64_t maximum = slots_maximum(js->slots, size_bound_now(js->bound));
+    uint64_t held = held_by(js, mark, used);
+    struct map map;
+    uint32_t present;
+    size_t n;
+    FREE_AUTO struct map_node *nodes = usable_nodes(js, j, &n, &present);
+
+    if (maximum == 0 || (present < maximum && job_slots_wanted(j) + held <= maximum))
+        return true;
     for (size_t i = 0; i < n; i++) {
         nodes[i].used = used[nodes[i].vpid];
         nodes[i].load = NULL;
     }
-    r = map_job(&j->map.spec, nodes, n, &map, NULL);
-    if (r == MAP_OK)
-        map_free(&map);
-    free(nodes);
-    free(used);
-    return r == MAP_OK;
+    if (map_job(&j->map.spec, nodes, n, &map, NULL) != MAP_OK)
+        return false;
+    map_free(&map);
+    return true;
 }
 
 /* Takes the slots of the map, whose nodes are indexes into `nodes`. */
@@ -141,20 +154,12 @@ static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum,
 }
 
 /* Whether it fits only after the end of its parent, or of the parent's parent, ...: they wait for
- * it. Said only while its members are all there, or if it wants more than all of them have. */
-static bool waits_for_kin(struct jobs *js, struct job *j, uint64_t maximum, uint32_t present)
+ * it. */
+static bool waits_for_kin(struct jobs *js, struct job *j)
 {
-    uint64_t mark = j->checked || maximum == 0 ? 0 : job_family_mark(js, j, false);
-    uint64_t held = 0;
-    const struct job *a;
+    uint64_t mark = j->checked ? 0 : job_family_mark(js, j, false);
 
-    if (!mark || job_map_fits_beside(js, j, mark))
-        return false;
-    DL_FOREACH(js->list, a)
-    {
-        held += a->kin_mark == mark ? job_slots_held(a) : 0;
-    }
-    return maximum <= present || job_slots_wanted(j) + held > maximum;
+    return mark && !job_map_has_hope(js, j, mark);
 }
 
 static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint32_t present,
@@ -176,7 +181,7 @@ static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint
                  why->msg, (unsigned long long)maximum, size_bound_now(js->bound));
         return;
     }
-    if (waits_for_kin(js, j, maximum, present)) {
+    if (waits_for_kin(js, j)) {
         job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED,
                  "not launched: %s; the others are held by the jobs that wait for this one",
                  why->msg);
@@ -248,8 +253,7 @@ void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first
         map_free(&map);
         err_set(&err, "an earlier job waits for slots");
     }
-    if (r != MAP_OK &&
-        (never_fits(j, r, maximum, present) || waits_for_kin(js, j, maximum, present))) {
+    if (r != MAP_OK && (never_fits(j, r, maximum, present) || waits_for_kin(js, j))) {
         job_step(js, j, JOB_EV_DONE); /* to its end, by job_map_now() */
         return;
     }

@@ -160,8 +160,9 @@ void job_map_anew(struct jobs *js, struct job *j);
 bool job_map_stale(const struct jobs *js, const struct job *j);
 /* An earlier job waits for slots: this one waits too, unless it can never fit or must not wait. */
 void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first);
-/* Whether the job would fit if the jobs of the mark alone held slots. */
-bool job_map_fits_beside(const struct jobs *js, const struct job *j, uint64_t mark);
+/* Whether the job fits when all jobs but those of the mark (0: none) have ended, or may fit when
+ * the members of the present size have come. */
+bool job_map_has_hope(const struct jobs *js, const struct job *j, uint64_t mark);
 /* job_send.c */
 void job_send_launch(struct jobs *js, struct job *j);
 /* job_end.c */

@@ -10,7 +10,8 @@
  * 1995.)
  *
  * A rank that spawns a job waits for its start, and holds its own slots. So a job waits for ever
- * if it fits only when the ancestors of waiting jobs have ended. Any job may pass it. */
+ * if it fits only when the ancestors of waiting jobs have ended. A job that was accepted before a
+ * shrink may be too large now; it waits until the DVM has grown. Any job may pass such a job. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <utlist.h>
@@ -73,12 +74,11 @@ static uint64_t slots_free_at(const struct jobs *js, const struct job *first)
     return at;
 }
 
-/* It waits for jobs that cannot end before a job behind it has started: its wait has no end. */
+/* Its wait does not end by the ends of other jobs: it is too large for the DVM at its present size,
+ * or fits only after the end of jobs that wait for a job behind it. */
 static bool is_stuck(struct jobs *js, const struct job *first, const struct job *j)
 {
-    uint64_t mark = job_family_mark(js, j, true);
-
-    return mark && !job_map_fits_beside(js, first, mark);
+    return !job_map_has_hope(js, first, job_family_mark(js, j, true));
 }
 
 bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct job *j)
