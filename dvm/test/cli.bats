@@ -34,7 +34,7 @@ refused() {
 }
 
 @test "prun refuses unknown options by their name" {
-    refused "unknown option -q" prun -q a
+    refused "unknown option -Z" prun -Z a
     refused "option --frobnicate" prun --frobnicate a
 }
 

@@ -25,6 +25,7 @@
 #include "dvm/protocol/map/policy.h"
 #include "dvm/protocol/wire/client.h"
 #include "dvm/tools/cli/usage.h"
+#include "dvm/tools/submit/spec_check.h"
 #include "dvm/tools/submit/words.h"
 
 #include <getopt.h>
@@ -684,18 +685,6 @@ static int check_detach(struct parse *p, struct err *err)
     return 0;
 }
 
-/* A map that is not started is shown. */
-static int check_map_only(struct job_spec *s, struct err *err)
-{
-    if (!(s->flags & JOB_MAP_ONLY))
-        return 0;
-    if (s->flags & JOB_DETACH)
-        return err_set(err, "--do-not-launch and --detach contradict each other");
-    if (!(s->flags & JOB_DISPLAY_BIND))
-        s->flags |= JOB_DISPLAY_MAP;
-    return 0;
-}
-
 static int find_program(struct parse *p, struct err *err)
 {
     struct submit_opts *o = p->out;
@@ -740,26 +729,6 @@ static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
     return add_app(p, argv + first, (size_t)(end - first), err) < 0 ? -1 : end;
 }
 
-static int check_whole(const struct job_spec *s, struct err *err)
-{
-    uint64_t ranks = 0;
-
-    for (size_t i = 0; i < s->napps; i++) {
-        ranks += s->apps[i].nprocs;
-        if (s->napps > 1 && !s->apps[i].nprocs)
-            return err_set(err, "%s: each program of several needs its own -n", s->apps[i].argv[0]);
-    }
-    if (ranks > JOB_RANKS_MAX)
-        return err_set(err, "%llu ranks, at most %d in one job", (unsigned long long)ranks,
-                       JOB_RANKS_MAX);
-    if (policy_check(s, err) < 0)
-        return -1;
-    if (ranks && s->stdin_rank < JOB_RANK_NONE && s->stdin_rank >= ranks)
-        return err_set(err, "--stdin %u: the job has ranks 0..%llu", s->stdin_rank,
-                       (unsigned long long)ranks - 1);
-    return 0;
-}
-
 static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
 {
     int at = 0;
@@ -772,8 +741,7 @@ static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
         at += used;
         if (at >= argc || p->out->what != SUBMIT_RUN) {
             start_at_files(p);
-            return check_detach(p, err) < 0 || check_map_only(&p->out->spec, err) < 0 ||
-                           check_whole(&p->out->spec, err) < 0
+            return check_detach(p, err) < 0 || submit_check(&p->out->spec, err) < 0
                        ? -1
                        : policy_rtos_set(p->rtos_words, &p->out->spec, err);
         }
