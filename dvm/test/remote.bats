@@ -154,7 +154,7 @@ at_both() {
 
 can_name() {
     at_both true 2> /dev/null || skip "no right to name hosts"
-    [ "$(at_both getent ahostsv4 both | awk '$2 == "STREAM" { print $1 }' | tr '\n' ' ')" = "127.0.0.1 127.0.0.2 " ]
+    [ "$(at_both getent ahosts both | awk '$2 == "STREAM" { print $1 }' | tr '\n' ' ')" = "127.0.0.1 127.0.0.2 " ]
 }
 
 # the_dvm_at PORT [RULE]: of 127.0.0.2.
