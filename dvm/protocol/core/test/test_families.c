@@ -101,6 +101,22 @@ static void jobs_pass_families_that_wait_for_each_other(void **state)
     dvm_free(d);
 }
 
+/* The first that waits does so for a parent, whose child comes later than the job behind it. */
+static void a_job_that_has_waited_passes_when_a_parent_begins_to_wait(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *parent = submit_kin(d, 9, 2, "60000", "", 0), *behind;
+
+    submit_kin(d, 10, 2, "60000", "", 0);
+    assert_false(submit_kin(d, 11, 6, "1", "", 0)->done);
+    behind = submit_kin(d, 12, 2, "1", "", 0);
+    assert_false(behind->done);
+    assert_false(submit_kin(d, 13, 4, "1", parent->nspace, 0)->done);
+    assert_true(behind->done);
+    assert_int_equal(behind->exit_code, 0);
+    dvm_free(d);
+}
+
 static void a_child_may_oversubscribe_and_must_not_wait_if_its_parent_is_so(void **state)
 {
     struct dvm *d = dvm_new();
@@ -321,6 +337,7 @@ int main(void)
         cmocka_unit_test(a_spawn_waits_for_the_slots_of_jobs_that_are_not_its_parents),
         cmocka_unit_test(a_spawn_passes_a_job_that_waits_for_its_parent),
         cmocka_unit_test(jobs_pass_families_that_wait_for_each_other),
+        cmocka_unit_test(a_job_that_has_waited_passes_when_a_parent_begins_to_wait),
         cmocka_unit_test(a_child_may_oversubscribe_and_must_not_wait_if_its_parent_is_so),
         cmocka_unit_test(a_job_that_calls_itself_its_parent_has_none_and_ends),
         cmocka_unit_test(a_job_that_names_a_later_one_as_its_parent_stays_on_its_own),

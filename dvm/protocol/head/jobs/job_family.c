@@ -68,7 +68,7 @@ static void mark_ancestors(const struct jobs *js, const struct job *j, uint64_t 
     }
 }
 
-uint64_t job_family_mark(struct jobs *js, const struct job *j, bool queued)
+uint64_t job_family_mark(struct jobs *js, const struct job *j, bool others)
 {
     uint64_t mark = ++js->kin_mark;
     bool any = false;
@@ -77,7 +77,7 @@ uint64_t job_family_mark(struct jobs *js, const struct job *j, bool queued)
     mark_ancestors(js, j, mark, &any);
     DL_FOREACH(js->list, k)
     {
-        if (queued && k->queued)
+        if (others && !k->mapped && !k->failure)
             mark_ancestors(js, k, mark, &any);
     }
     return any ? mark : 0;

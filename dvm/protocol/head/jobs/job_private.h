@@ -121,9 +121,9 @@ bool job_family_is_child(const struct job *j, const struct job *parent);
 /* The job has ended. Its parent, if the parent has waited for it and is to be notified now, or
  * NULL. */
 struct job *job_family_left(struct jobs *js, const struct job *j);
-/* Marks the jobs that cannot end before `j` or, if `queued`, before any job that waits for slots:
- * their ancestors, which hold slots. Returns the mark; 0: there is no such job. */
-uint64_t job_family_mark(struct jobs *js, const struct job *j, bool queued);
+/* Marks the jobs that cannot end before `j` has started or, with `others`, before any job without
+ * a map has: their ancestors, which hold slots. Returns the mark; 0: there is no such job. */
+uint64_t job_family_mark(struct jobs *js, const struct job *j, bool others);
 /* job_news.c: ends of ranks that are reported to others while their job has not failed */
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
 /* Number of failed ranks of a job that continues without them. */

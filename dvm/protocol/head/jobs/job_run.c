@@ -66,6 +66,8 @@ void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m)
     accepted.accepted = (struct msg_client_job){j->map.nspace, m->client};
     job_tell(js, j, &accepted);
     parent = job_family_join(js, j);
+    if (parent) /* it waits from now on, so others may have no hope and be passed */
+        js->kick = true;
     if (parent && parent->failure)
         job_fail_with_parent(js, j, parent);
 }
