@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is left to do when a schedule comes to rest. */
+/* Jobs and campaigns that have not ended, and members that have not come, at the end of a
+ * schedule. */
 #ifndef DVM_SIM_REST_H
 #define DVM_SIM_REST_H
 

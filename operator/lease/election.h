@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who holds a Lease (coordination.k8s.io/v1), decided from what was read and written, by a
- * monotonic clock. Pure: no request, no clock of its own. */
+/* The rules of a Lease (coordination.k8s.io/v1): from its last contents and the time since then
+ * they decide whether this operator waits, creates, takes or renews it. Times are monotonic. Pure:
+ * no request, no clock of its own. */
 #ifndef OPERATOR_LEASE_ELECTION_H
 #define OPERATOR_LEASE_ELECTION_H
 

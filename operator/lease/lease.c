@@ -241,7 +241,7 @@ static void write_lease(struct lease *l)
     json_decref(body);
 }
 
-/* What follows from the Lease that was just read. */
+/* The next request after the Lease was read: it is written now, or read again later. */
 static void continue_lease(struct lease *l)
 {
     bool ours = strcmp(election_holder(&l->election), l->identity) == 0;

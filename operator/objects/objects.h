@@ -36,7 +36,7 @@ const char *objects_controller(const json_t *object, const char *kind, const cha
 /* True if the object has no controller, but the labels of this cluster: an earlier DvmCluster of
  * this name was deleted with --cascade=orphan. */
 bool objects_orphaned(const json_t *object, const struct cluster *c);
-/* What a user does about orphaned objects. On the heap. */
+/* The command by which a user deletes the orphaned objects of this cluster. On the heap. */
 char *objects_orphan_advice(const struct cluster *c);
 /* True if a label, or a field of the spec of a Service, differs from the wanted object. A spec of
  * another kind has a generation by which its changes show. */

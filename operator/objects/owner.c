@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose an object is, and whether it still is as it was applied.
+/* Finds the controller of an object, and compares an object with the one that was applied.
  *
  * Labels decide nothing: anybody may set them. An object belongs to the cluster that its controller
  * reference names by uid. */

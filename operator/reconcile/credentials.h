@@ -37,8 +37,8 @@ void credentials_clear(struct credentials *c);
 /* on_done is called once, never inside the call and not after credentials_cancel(). `creds`
  * (borrowed for the call) is NULL if the operator's own Secret cannot be had. `trouble` is NULL if
  * all Secrets exist. */
-/* What a job has read and made. A job that has failed on a request leaves it, and the next one
- * goes on from there. */
+/* Secrets that a job has read, and certificates that it has issued. A job that fails keeps them
+ * here, and the next job continues with them. */
 struct credentials_progress;
 void credentials_progress_destroy(struct credentials_progress *p);
 

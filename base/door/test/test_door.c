@@ -19,7 +19,7 @@ union address {
     struct sockaddr_in6 v6;
 };
 
-static union address address(const char *text)
+static union address parse_address(const char *text)
 {
     union address a = {.v6 = {0}};
 
@@ -42,9 +42,10 @@ static struct door *small_door(void)
     return door_create(&opts);
 }
 
-static struct door_place *enter(struct door *d, const char *from, const char *owner, uint64_t now)
+static struct door_place *enter_door(struct door *d, const char *from, const char *owner,
+                                     uint64_t now)
 {
-    union address a = address(from);
+    union address a = parse_address(from);
 
     return door_enter(d, DOOR_STRANGER, &a.any, (void *)owner, now);
 }
@@ -53,11 +54,11 @@ static void a_newcomer_over_its_sources_budget_displaces_the_sources_oldest(void
 {
     struct door *d = small_door();
 
-    enter(d, "10.0.0.9", "old other", 0);
-    enter(d, "10.0.0.1", "first", 1);
-    enter(d, "10.0.0.1", "second", 2);
+    enter_door(d, "10.0.0.9", "old other", 0);
+    enter_door(d, "10.0.0.1", "first", 1);
+    enter_door(d, "10.0.0.1", "second", 2);
     assert_null(door_next_out(d, 2));
-    assert_non_null(enter(d, "10.0.0.1", "third", 3));
+    assert_non_null(enter_door(d, "10.0.0.1", "third", 3));
     assert_string_equal(door_next_out(d, 3), "first");
     assert_null(door_next_out(d, 3));
     door_destroy(d);
@@ -67,11 +68,11 @@ static void a_newcomer_to_a_full_port_displaces_the_oldest_of_the_largest_source
 {
     struct door *d = small_door();
 
-    enter(d, "10.0.0.9", "alone", 0);
-    enter(d, "10.0.0.8", "alone too", 0);
-    enter(d, "10.0.0.1", "first", 1);
-    enter(d, "10.0.0.1", "second", 2);
-    assert_non_null(enter(d, "10.0.0.2", "newcomer", 3));
+    enter_door(d, "10.0.0.9", "alone", 0);
+    enter_door(d, "10.0.0.8", "alone too", 0);
+    enter_door(d, "10.0.0.1", "first", 1);
+    enter_door(d, "10.0.0.1", "second", 2);
+    assert_non_null(enter_door(d, "10.0.0.2", "newcomer", 3));
     assert_string_equal(door_next_out(d, 3), "first");
     assert_null(door_next_out(d, 3));
     door_destroy(d);
@@ -80,18 +81,18 @@ static void a_newcomer_to_a_full_port_displaces_the_oldest_of_the_largest_source
 static void a_busy_connection_is_neither_late_nor_displaced(void **state)
 {
     struct door *d = small_door();
-    struct door_place *p = enter(d, "10.0.0.1", "busy", 0);
+    struct door_place *p = enter_door(d, "10.0.0.1", "busy", 0);
     struct door_place *q;
 
     door_busy(p);
-    enter(d, "10.0.0.1", "idle", 1);
-    assert_non_null(enter(d, "10.0.0.1", "newcomer", 2));
+    enter_door(d, "10.0.0.1", "idle", 1);
+    assert_non_null(enter_door(d, "10.0.0.1", "newcomer", 2));
     assert_string_equal(door_next_out(d, 2), "idle");
     assert_string_equal(door_next_out(d, 5000), "newcomer");
     assert_null(door_next_out(d, 5000));
-    q = enter(d, "10.0.0.1", "second", 5000);
+    q = enter_door(d, "10.0.0.1", "second", 5000);
     door_busy(q);
-    assert_null(enter(d, "10.0.0.1", "refused", 5001));
+    assert_null(enter_door(d, "10.0.0.1", "refused", 5001));
     assert_null(door_next_out(d, 5001));
     door_destroy(d);
 }
@@ -103,13 +104,13 @@ static void a_port_of_busy_connections_refuses_a_newcomer(void **state)
     struct door_place *p[4];
 
     for (size_t i = 0; i < 4; i++) {
-        p[i] = enter(d, from[i], "busy", i);
+        p[i] = enter_door(d, from[i], "busy", i);
         door_busy(p[i]);
     }
-    assert_null(enter(d, "10.0.0.5", "refused", 9));
+    assert_null(enter_door(d, "10.0.0.5", "refused", 9));
     assert_null(door_next_out(d, 9));
     door_leave(p[2]);
-    assert_non_null(enter(d, "10.0.0.5", "accepted", 10));
+    assert_non_null(enter_door(d, "10.0.0.5", "accepted", 10));
     door_destroy(d);
 }
 
@@ -118,11 +119,11 @@ static void an_idle_connection_is_closed_after_its_time_and_sooner_when_the_port
     struct door *d = small_door();
 
     assert_int_equal(door_deadline(d), UINT64_MAX);
-    enter(d, "10.0.0.1", "first", 5);
-    enter(d, "10.0.0.2", "second", 6);
+    enter_door(d, "10.0.0.1", "first", 5);
+    enter_door(d, "10.0.0.2", "second", 6);
     assert_int_equal(door_deadline(d), 105);
     assert_null(door_next_out(d, 104));
-    enter(d, "10.0.0.3", "third", 7);
+    enter_door(d, "10.0.0.3", "third", 7);
     assert_int_equal(door_deadline(d), 15);
     assert_string_equal(door_next_out(d, 15), "first");
     assert_null(door_next_out(d, 30));
@@ -133,7 +134,7 @@ static void an_idle_connection_is_closed_after_its_time_and_sooner_when_the_port
 static void a_connection_that_becomes_idle_again_has_its_whole_time(void **state)
 {
     struct door *d = small_door();
-    struct door_place *p = enter(d, "10.0.0.1", "served", 0);
+    struct door_place *p = enter_door(d, "10.0.0.1", "served", 0);
 
     door_busy(p);
     assert_int_equal(door_deadline(d), UINT64_MAX);
@@ -149,15 +150,15 @@ static void a_connection_that_becomes_idle_again_has_its_whole_time(void **state
 static void known_connections_have_a_budget_of_their_own(void **state)
 {
     struct door *d = small_door();
-    struct door_place *a = enter(d, "10.0.0.1", "a", 0);
-    struct door_place *b = enter(d, "10.0.0.2", "b", 0);
-    struct door_place *c = enter(d, "10.0.0.3", "c", 0);
+    struct door_place *a = enter_door(d, "10.0.0.1", "a", 0);
+    struct door_place *b = enter_door(d, "10.0.0.2", "b", 0);
+    struct door_place *c = enter_door(d, "10.0.0.3", "c", 0);
 
     assert_int_equal(door_admit(a, 1), 0);
     assert_int_equal(door_admit(b, 2), 0);
     for (int i = 0; i < 8; i++) {
-        assert_non_null(enter(d, "10.0.0.7", "crowd", 3));
-        assert_non_null(enter(d, "10.0.0.8", "crowd", 3));
+        assert_non_null(enter_door(d, "10.0.0.7", "crowd", 3));
+        assert_non_null(enter_door(d, "10.0.0.8", "crowd", 3));
     }
     for (const char *out; (out = door_next_out(d, 3));)
         assert_true(strcmp(out, "crowd") == 0 || strcmp(out, "c") == 0);
@@ -169,9 +170,9 @@ static void known_connections_have_a_budget_of_their_own(void **state)
 static void a_credential_is_refused_when_all_known_connections_are_busy(void **state)
 {
     struct door *d = small_door();
-    struct door_place *a = enter(d, "10.0.0.1", "a", 0);
-    struct door_place *b = enter(d, "10.0.0.2", "b", 0);
-    struct door_place *c = enter(d, "10.0.0.3", "c", 0);
+    struct door_place *a = enter_door(d, "10.0.0.1", "a", 0);
+    struct door_place *b = enter_door(d, "10.0.0.2", "b", 0);
+    struct door_place *c = enter_door(d, "10.0.0.3", "c", 0);
 
     assert_int_equal(door_admit(a, 1), 0);
     assert_int_equal(door_admit(b, 1), 0);
@@ -188,9 +189,9 @@ static void places_that_are_left_are_free_again(void **state)
     struct door *d = small_door();
 
     for (int i = 0; i < 1000; i++)
-        door_leave(enter(d, "10.0.0.1", "short", 0));
-    enter(d, "10.0.0.1", "first", 1);
-    enter(d, "10.0.0.1", "second", 1);
+        door_leave(enter_door(d, "10.0.0.1", "short", 0));
+    enter_door(d, "10.0.0.1", "first", 1);
+    enter_door(d, "10.0.0.1", "second", 1);
     assert_null(door_next_out(d, 1));
     door_leave(NULL);
     door_destroy(d);
@@ -199,10 +200,10 @@ static void places_that_are_left_are_free_again(void **state)
 static void a_place_that_is_left_before_it_was_given_is_not_given(void **state)
 {
     struct door *d = small_door();
-    struct door_place *first = enter(d, "10.0.0.1", "first", 0);
+    struct door_place *first = enter_door(d, "10.0.0.1", "first", 0);
 
-    enter(d, "10.0.0.1", "second", 0);
-    enter(d, "10.0.0.1", "third", 0);
+    enter_door(d, "10.0.0.1", "second", 0);
+    enter_door(d, "10.0.0.1", "third", 0);
     assert_int_equal(door_deadline(d), 0);
     door_leave(first);
     assert_null(door_next_out(d, 0));
@@ -213,11 +214,11 @@ static void all_addresses_of_an_ipv6_subnet_are_one_source(void **state)
 {
     struct door *d = small_door();
 
-    enter(d, "2001:db8::1", "first", 0);
-    enter(d, "2001:db8::ffff:2", "second", 0);
-    enter(d, "2001:db8:0:1::1", "other net", 0);
+    enter_door(d, "2001:db8::1", "first", 0);
+    enter_door(d, "2001:db8::ffff:2", "second", 0);
+    enter_door(d, "2001:db8:0:1::1", "other net", 0);
     assert_null(door_next_out(d, 0));
-    enter(d, "2001:db8::3", "third", 0);
+    enter_door(d, "2001:db8::3", "third", 0);
     assert_string_equal(door_next_out(d, 0), "first");
     door_destroy(d);
 }
@@ -226,10 +227,10 @@ static void an_ipv4_address_is_one_source_in_either_notation(void **state)
 {
     struct door *d = small_door();
 
-    enter(d, "10.0.0.1", "first", 0);
-    enter(d, "::ffff:10.0.0.1", "second", 0);
-    enter(d, "::ffff:10.0.0.2", "other", 0);
-    enter(d, "10.0.0.1", "third", 0);
+    enter_door(d, "10.0.0.1", "first", 0);
+    enter_door(d, "::ffff:10.0.0.1", "second", 0);
+    enter_door(d, "::ffff:10.0.0.2", "other", 0);
+    enter_door(d, "10.0.0.1", "third", 0);
     assert_string_equal(door_next_out(d, 0), "first");
     assert_null(door_next_out(d, 0));
     door_destroy(d);

@@ -506,7 +506,7 @@ void peer_link_opened(struct peer *p, struct peer_link *k)
     k->opened_ms = k->heard_ms = p->out->now_ms;
 }
 
-/* What the link carried waits again. */
+/* Frames that were sent over the link and are not acknowledged wait for another link. */
 static void take_back_frames(struct peer *p, const struct peer_link *k)
 {
     struct peer_frame *f;

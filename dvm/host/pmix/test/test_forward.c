@@ -99,7 +99,7 @@ static int teardown(void **state)
 
 /* When it returns, the job waits for no tool. It has waited from its second look on, or not at all.
  */
-static unsigned output(bool waits)
+static unsigned push_output(bool waits)
 {
     uint64_t begun_ms = clock_ms;
     struct err err = {0};
@@ -122,15 +122,15 @@ static void a_request_that_replaces_a_lagging_one_gets_its_first_output(void **s
     pull = (struct pmix_extend_pull){
         .channels = PMIX_FWD_STDOUT_CHANNEL, .procs = &job, .nprocs = 1, .connected = true};
     of_tool("tool.1", 1u << 20);
-    assert_int_equal(output(true), 1);  /* and the job has waited for it long enough */
-    assert_int_equal(output(false), 0); /* output is dropped for it */
+    assert_int_equal(push_output(true), 1);  /* and the job has waited for it long enough */
+    assert_int_equal(push_output(false), 0); /* output is dropped for it */
     of_tool("tool.2", 100u << 10);
-    assert_int_equal(output(false), 1);
+    assert_int_equal(push_output(false), 1);
     of_tool("tool.1", 1u << 20);
-    assert_int_equal(output(true), 1); /* its earlier state is forgotten */
-    assert_int_equal(output(false), 0);
+    assert_int_equal(push_output(true), 1); /* its earlier state is forgotten */
+    assert_int_equal(push_output(false), 0);
     pull.id = 1; /* it has made a new request */
-    assert_int_equal(output(true), 1);
+    assert_int_equal(push_output(true), 1);
 }
 
 int main(void)

@@ -280,7 +280,7 @@ static void a_rank_s_environment_is_its_own_and_the_user_s_settings_stay(void **
 }
 
 /* The value that a rank gets which is bound to these CPUs; "": none. */
-static const char *yields(struct fix *f, const char *nspace, char *cpus, uint32_t flags)
+static const char *yield_value(struct fix *f, const char *nspace, char *cpus, uint32_t flags)
 {
     static char value[8];
     char *base[] = {"PATH=/bin", NULL}, *bound[] = {cpus, cpus};
@@ -307,9 +307,9 @@ static void do_polls(void)
     struct fix f;
 
     open_server_on(&f, true);
-    EXPECT(strcmp(yields(&f, "9.1", "0", 0), "") == 0);
-    EXPECT(strcmp(yields(&f, "9.2", "", 0), "1") == 0);
-    EXPECT(strcmp(yields(&f, "9.3", "0", JOB_OVERSUBSCRIBE), "1") == 0);
+    EXPECT(strcmp(yield_value(&f, "9.1", "0", 0), "") == 0);
+    EXPECT(strcmp(yield_value(&f, "9.2", "", 0), "1") == 0);
+    EXPECT(strcmp(yield_value(&f, "9.3", "0", JOB_OVERSUBSCRIBE), "1") == 0);
     close_server(&f);
 }
 
@@ -318,7 +318,7 @@ static void do_polls_not(void)
     struct fix f;
 
     open_server(&f);
-    EXPECT(strcmp(yields(&f, "9.1", "0", 0), "1") == 0);
+    EXPECT(strcmp(yield_value(&f, "9.1", "0", 0), "1") == 0);
     close_server(&f);
 }
 

@@ -38,7 +38,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     w->got = number;
 }
 
-static void boot(struct world *w, uint32_t links)
+static void boot_dvm(struct world *w, uint32_t links)
 {
     struct sim_opts o = {
         .nodes = 2, .radix = 2, .slots = 1, .size = 1, .seed = 42, .delay_ms = 3, .links = links};
@@ -91,7 +91,7 @@ static void a_member_opens_the_links_that_it_is_configured_for(void **state)
     struct world w;
 
     for (uint32_t links = 1; links <= PEER_LINKS_MAX; links++) {
-        boot(&w, links);
+        boot_dvm(&w, links);
         assert_int_equal(lifeline_of(&w).links, links);
         sim_destroy(w.sim);
     }
@@ -102,7 +102,7 @@ static void the_reset_of_one_of_two_links_is_not_noticed_above_and_the_link_come
     struct world w;
     uint64_t session, before;
 
-    boot(&w, 2);
+    boot_dvm(&w, 2);
     session = lifeline_of(&w).session;
     send_some(&w, 20);
     fail_one(&w, SIM_LINK_BREAK);
@@ -124,7 +124,7 @@ static void a_reset_of_the_only_link_continues_the_session_at_once(void **state)
     struct world w;
     uint64_t session, version;
 
-    boot(&w, 1);
+    boot_dvm(&w, 1);
     session = lifeline_of(&w).session;
     version = core_stats(sim_core(w.sim, 0)).version;
     send_some(&w, 20);
@@ -141,7 +141,7 @@ static void only_frames_that_have_not_arrived_are_sent_again(void **state)
 {
     struct world w;
 
-    boot(&w, 1);
+    boot_dvm(&w, 1);
     send_some(&w, 20);
     sim_for(w.sim, 1000);
     assert_int_equal(w.got, 20);
@@ -156,7 +156,7 @@ static void a_link_that_fails_in_one_direction_is_mapped_out_and_replaced(void *
     struct world w;
 
     for (unsigned i = 0; i < 8; i++) {
-        boot(&w, 2);
+        boot_dvm(&w, 2);
         for (unsigned skip = 0; skip < i; skip++)
             (void)sim_random(w.sim, 2); /* another link, or another direction */
         fail_one(&w, SIM_LINK_MUTE);
@@ -206,7 +206,7 @@ static void a_greeting_or_a_probe_with_a_number_closes_its_link(void **state)
 
     for (size_t i = 0; i < sizeof(msgs) / sizeof(*msgs); i++) {
         for (uint64_t ahead = 1; ahead <= 2; ahead++) {
-            boot(&w, 1);
+            boot_dvm(&w, 1);
             feed_head(&w, &msgs[i], lifeline_of(&w).frames.sent + ahead);
             assert_int_equal(core_stats(sim_core(w.sim, 0)).links_lost, 1);
             sim_for(w.sim, 1000);
@@ -222,7 +222,7 @@ static void links_that_fail_are_counted(void **state)
 {
     struct world w;
 
-    boot(&w, 2);
+    boot_dvm(&w, 2);
     assert_int_equal(core_stats(sim_core(w.sim, 1)).links, 2);
     fail_one(&w, SIM_LINK_BREAK);
     sim_for(w.sim, 30000);
@@ -243,7 +243,7 @@ static void a_member_without_any_link_is_lost_after_the_grace(void **state)
 {
     struct world w;
 
-    boot(&w, 2);
+    boot_dvm(&w, 2);
     sim_partition(w.sim, 1, 1);
     sim_break(w.sim, 0, 1);
     sim_for(w.sim, 1000);

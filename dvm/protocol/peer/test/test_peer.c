@@ -34,7 +34,7 @@ struct pair {
     size_t nway;
 };
 
-static void join(struct side *s, uint64_t conn)
+static void join_link(struct side *s, uint64_t conn)
 {
     struct peer_link *k = peer_link_add(s->peer, conn, PEER_LINK_GREETING);
 
@@ -52,8 +52,8 @@ static struct pair *open_pair(size_t links)
     peer_begin(p->a.peer, 7);
     peer_begin(p->b.peer, 7);
     for (size_t i = 1; i <= links; i++) {
-        join(&p->a, i);
-        join(&p->b, i);
+        join_link(&p->a, i);
+        join_link(&p->b, i);
     }
     return p;
 }
@@ -69,7 +69,7 @@ static void close_pair(struct pair *p)
     free(p);
 }
 
-static void collect(struct pair *p)
+static void collect_frames(struct pair *p)
 {
     struct out_act act;
 
@@ -92,7 +92,7 @@ static void send_letter(struct pair *p, char letter, enum out_class traffic, siz
     frame_encode(&b, &f);
     buf_put_raw(&b, body, len);
     peer_send(p->a.peer, b.data, b.len);
-    collect(p);
+    collect_frames(p);
 }
 
 static void send_text(struct pair *p, const char *text, enum out_class traffic)
@@ -130,7 +130,7 @@ static enum peer_taken arrive_copy(struct pair *p, const struct sent *w)
 }
 
 /* Frame i arrives, or is lost. */
-static void arrive(struct pair *p, size_t i, bool lost)
+static void deliver_frame(struct pair *p, size_t i, bool lost)
 {
     struct sent w = p->way[i];
 
@@ -144,7 +144,7 @@ static void arrive(struct pair *p, size_t i, bool lost)
 static void arrive_all(struct pair *p)
 {
     while (p->nway)
-        arrive(p, 0, false);
+        deliver_frame(p, 0, false);
 }
 
 static size_t count_on(const struct pair *p, uint64_t conn)
@@ -161,15 +161,15 @@ static void fail_link(struct pair *p, uint64_t conn)
 {
     for (size_t i = p->nway; i-- > 0;) {
         if (p->way[i].conn == conn)
-            arrive(p, i, true);
+            deliver_frame(p, i, true);
     }
     peer_link_drop(p->a.peer, peer_link_of(p->a.peer, conn));
     peer_link_drop(p->b.peer, peer_link_of(p->b.peer, conn));
-    collect(p);
+    collect_frames(p);
 }
 
 /* All that b has received is acknowledged. */
-static void acknowledge(struct pair *p)
+static void acknowledge_all(struct pair *p)
 {
     struct hop_range ranges[HOP_RANGES_MAX];
     struct frame f = {.hop_ack = peer_received(p->b.peer)};
@@ -177,7 +177,7 @@ static void acknowledge(struct pair *p)
 
     assert_int_equal(peer_take(p->a.peer, peer_links(p->a.peer), &f, NULL, 0), PEER_DELIVER);
     peer_acked(p->a.peer, ranges, n);
-    collect(p);
+    collect_frames(p);
 }
 
 static void pass_ms(struct pair *p, uint64_t ms)
@@ -200,7 +200,7 @@ static void frames_that_links_reorder_are_handed_up_in_order(void **state)
     assert_int_equal(count_on(p, 1), 3);
     assert_int_equal(count_on(p, 2), 3);
     while (p->nway)
-        arrive(p, p->nway - 1, false);
+        deliver_frame(p, p->nway - 1, false);
     assert_got(p, "abcdef");
     close_pair(p);
 }
@@ -210,13 +210,13 @@ static void frames_of_a_lost_link_go_over_another_and_no_other_frame_goes_again(
     struct pair *p = open_pair(2);
 
     send_text(p, "abcdefgh", CLASS_BULK);
-    arrive(p, 0, false); /* a, on the first link, and not acknowledged yet */
+    deliver_frame(p, 0, false); /* a, on the first link, and not acknowledged yet */
     fail_link(p, 1);
     assert_int_equal(peer_stats(p->a.peer).again, 4); /* a, c, e, g; not those of the other link */
     assert_int_equal(count_on(p, 2), 8);
     arrive_all(p);
     assert_got(p, "abcdefgh");
-    acknowledge(p);
+    acknowledge_all(p);
     assert_int_equal(peer_stats(p->a.peer).bytes, 0);
     close_pair(p);
 }
@@ -226,9 +226,9 @@ static void acknowledged_frames_of_a_lost_link_are_not_sent_again(void **state)
     struct pair *p = open_pair(2);
 
     send_text(p, "abcd", CLASS_BULK);
-    arrive(p, 0, false);
-    arrive(p, 1, false); /* c, which is early */
-    acknowledge(p);
+    deliver_frame(p, 0, false);
+    deliver_frame(p, 1, false); /* c, which is early */
+    acknowledge_all(p);
     fail_link(p, 1);
     assert_int_equal(peer_stats(p->a.peer).again, 0);
     arrive_all(p);
@@ -257,14 +257,14 @@ static void without_a_link_frames_wait_and_the_greeting_says_which_have_arrived(
     struct peer_link *k;
 
     send_text(p, "abc", CLASS_CONTROL);
-    arrive(p, 0, false);
+    deliver_frame(p, 0, false);
     fail_link(p, 1);
     send_text(p, "d", CLASS_CONTROL);
     assert_int_equal(p->nway, 0);
     k = peer_link_add(p->a.peer, 2, PEER_LINK_GREETING);
-    join(&p->b, 2);
+    join_link(&p->b, 2);
     assert_int_equal(peer_link_greeted(p->a.peer, k, peer_received(p->b.peer), false), 0);
-    collect(p);
+    collect_frames(p);
     assert_int_equal(p->nway, 3); /* a had arrived */
     arrive_all(p);
     assert_got(p, "abcd");
@@ -279,9 +279,9 @@ static void a_new_session_begins_with_nothing(void **state)
     fail_link(p, 1);
     peer_begin(p->a.peer, 8);
     peer_begin(p->b.peer, 8);
-    join(&p->a, 2);
-    join(&p->b, 2);
-    collect(p);
+    join_link(&p->a, 2);
+    join_link(&p->b, 2);
+    collect_frames(p);
     assert_int_equal(p->nway, 0);
     send_text(p, "x", CLASS_CONTROL);
     arrive_all(p);
@@ -310,10 +310,10 @@ static void a_full_window_holds_frames_back_until_they_are_acknowledged(void **s
         send_letter(p, (char)('a' + i), CLASS_BULK, PEER_LINK_WINDOW_BYTES - FRAME_HEADER_BYTES);
     assert_int_equal(p->nway, 2); /* one fills a link */
     arrive_all(p);
-    acknowledge(p);
+    acknowledge_all(p);
     assert_int_equal(p->nway, 2);
     arrive_all(p);
-    acknowledge(p);
+    acknowledge_all(p);
     arrive_all(p);
     assert_got(p, "abcde");
     close_pair(p);
@@ -377,12 +377,12 @@ static void a_link_without_progress_is_mapped_out_while_another_one_answers(void
 
     send_text(p, "a", CLASS_CONTROL);
     assert_int_equal(count_on(p, 1), 1);
-    arrive(p, 0, true); /* it passes nothing in this direction */
+    deliver_frame(p, 0, true); /* it passes nothing in this direction */
     for (unsigned i = 0; i < PEER_SLOW_ROUNDS; i++)
         assert_null(pass_round(p, 1u << 2));
     assert_ptr_equal(pass_round(p, 1u << 2), first);
     assert_true(peer_link_fail(p->a.peer, first));
-    collect(p);
+    collect_frames(p);
     assert_int_equal(count_on(p, 2), 1);
     arrive_all(p);
     assert_got(p, "a");
@@ -507,7 +507,7 @@ static void an_acknowledgement_is_due_after_a_delay_or_at_once_after_many_bytes(
     assert_false(peer_ack_due(p->b.peer));
     pass_ms(p, PEER_ACK_DELAY_MS);
     assert_true(peer_ack_due(p->b.peer));
-    acknowledge(p);
+    acknowledge_all(p);
     assert_false(peer_ack_due(p->b.peer));
     send_letter(p, 'b', CLASS_BULK, PEER_ACK_BYTES);
     arrive_all(p);
