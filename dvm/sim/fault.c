@@ -145,6 +145,7 @@ void sim_break(struct sim *s, uint32_t a, uint32_t b)
     }
 }
 
+/* NULL: there is none. */
 static struct wire *some_wire(struct sim *s)
 {
     struct wire *w;
@@ -156,14 +157,14 @@ static struct wire *some_wire(struct sim *s)
     n = sim_random(s, n);
     for (w = s->wires; n--;)
         w = w->next;
-    return w->open_a && w->open_b ? w : NULL;
+    return w;
 }
 
 bool sim_link_fails(struct sim *s, enum sim_link_fault how, uint32_t *a, uint32_t *b)
 {
     struct wire *w = some_wire(s);
 
-    if (!w)
+    if (!w || !w->open_a || !w->open_b)
         return false;
     *a = w->a;
     *b = w->b;
@@ -232,16 +233,10 @@ void sim_replay(struct sim *s)
 
 bool sim_some_wire(struct sim *s, uint32_t *a, uint32_t *b)
 {
-    struct wire *w;
-    uint64_t n = 0;
+    const struct wire *w = some_wire(s);
 
-    DL_COUNT(s->wires, w, n);
-    if (n == 0)
+    if (!w)
         return false;
-    n = sim_random(s, n);
-    w = s->wires;
-    while (n--)
-        w = w->next;
     *a = sim_random(s, 2) ? w->a : w->b;
     *b = *a == w->a ? w->b : w->a;
     return true;
