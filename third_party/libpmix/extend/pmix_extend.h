@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a daemon needs of libpmix beyond the PMIx standard. All but pmix_extend_run() is for
- * functions that run on the library's thread. */
+/* What a daemon needs of libpmix beyond the PMIx standard. What is not for any thread
+ * is for functions that run on the library's thread. */
 #ifndef PMIX_EXTEND_H
 #define PMIX_EXTEND_H
 
 #include <pmix_common.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 /* Runs fn(arg) on the library's thread, after so many milliseconds; those without a delay run in
  * the order of the calls. From any thread. PMIX_ERR_INIT: the library has not been started. What
@@ -28,5 +29,11 @@ bool pmix_extend_pull_at(size_t at, struct pmix_extend_pull *out);
 /* Puts output into the queue of the tool that has made this request. */
 pmix_status_t pmix_extend_pull_deliver(size_t at, pmix_iof_channel_t channel,
                                        const pmix_proc_t *source, const pmix_byte_object_t *bytes);
+
+/* The user of the process at the other end of a TCP connection within this network namespace, from
+ * the kernel's socket tables: 0, or -1 if the peer is elsewhere or has closed its end. The second
+ * one reads /proc only, as the first does where sock_diag is not allowed. From any thread. */
+int pmix_extend_peer_uid(int sd, uid_t *uid);
+int pmix_extend_peer_uid_by_table(int sd, uid_t *uid);
 
 #endif
