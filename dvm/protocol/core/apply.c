@@ -45,9 +45,9 @@ static bool names_us(const struct core *c, const struct msg_remove *m)
 /* Active close: a departing child gets BYE at once, so that no link has to wait for a timer. */
 static void close_leaving(struct core *c, const struct msg_remove *m)
 {
-    struct link *k, *tmp;
+    struct neighbour *k, *tmp;
 
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->incoming && k->vpid == m->targets[i].vpid &&
@@ -64,16 +64,16 @@ static void close_leaving(struct core *c, const struct msg_remove *m)
 static void close_lost(struct core *c, const struct msg_remove *m)
 {
     struct msg no = {.type = MSG_REFUSE, .refuse = {REFUSE_EPOCH_OVER, "declared lost"}};
-    struct link *k, *tmp;
+    struct neighbour *k, *tmp;
 
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->vpid == m->targets[i].vpid && epoch_eq(k->epoch, m->targets[i].epoch)) {
                 neigh_say(c, k, &no);
                 if (k->id == c->parent_id)
                     c->parent_id = 0;
-                links_close(c->links, k, true);
+                neighbours_close(c->neighbours, k, true);
                 break;
             }
         }
@@ -88,7 +88,7 @@ static int after_leaving(const struct core *c)
 static void leave_dvm(struct core *c, const struct msg_remove *m)
 {
     struct msg left = {.type = MSG_LEFT, .left = {.who = {c->opts.vpid, c->self.epoch}}};
-    struct link *up = links_by_id(c->links, c->parent_id);
+    struct neighbour *up = neighbours_by_id(c->neighbours, c->parent_id);
 
     if (up)
         neigh_say(c, up, &left);
@@ -101,12 +101,12 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
 /* The daemons below have not received the command from us either: they get it over another link. */
 void apply_left(struct core *c, const char *why)
 {
-    struct link *k, *tmp;
+    struct neighbour *k, *tmp;
 
     core_set_state(c, CORE_LEAVING, "leaving the DVM: %s", why);
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
-        if (k->incoming && link_is_greeted(k))
+        if (k->incoming && neighbour_is_greeted(k))
             neigh_bye(c, k);
     }
     finish_start(c, after_leaving(c), "left the DVM");
@@ -149,11 +149,11 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
 /* New daemons get the table of this operation over the connection on which they called the head. */
 static void greet_joiners(struct core *c)
 {
-    struct link *k, *tmp;
+    struct neighbour *k, *tmp;
 
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
-        if (!k->joining || !k->incoming || k->state != LINK_UP ||
+        if (!k->joining || !k->incoming || k->state != NEIGHBOUR_UP ||
             !members_current(&c->members, k->vpid, k->epoch))
             continue;
         k->joining = false;
@@ -203,17 +203,17 @@ void apply_op(struct core *c, struct msg *m)
  * snapshot. */
 static void pass_snapshot(struct core *c)
 {
-    struct link *k, *tmp;
+    struct neighbour *k, *tmp;
 
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
-        if (k->incoming && link_is_greeted(k) && !k->joining)
+        if (k->incoming && neighbour_is_greeted(k) && !k->joining)
             greet_snapshot(c, k);
     }
 }
 
 /* -1, a reason and no change if the table in it is malformed. */
-static int apply_snapshot(struct core *c, struct link *k, const struct msg_snapshot *m,
+static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_snapshot *m,
                           struct err *err)
 {
     struct members old = c->members;
@@ -251,13 +251,13 @@ static int apply_snapshot(struct core *c, struct link *k, const struct msg_snaps
 }
 
 /* Broadcasts come only from the parent, and only to daemons that have the table of members. */
-static void take_op(struct core *c, struct link *k, struct msg *m)
+static void take_op(struct core *c, struct neighbour *k, struct msg *m)
 {
     if (!core_is_head(c) && !k->incoming && !k->joining)
         apply_op(c, m);
 }
 
-static void take_snapshot(struct core *c, struct link *k, struct msg *m)
+static void take_snapshot(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct err err = {0};
 
@@ -265,10 +265,10 @@ static void take_snapshot(struct core *c, struct link *k, struct msg *m)
         conn_refuse_frame(c, k, &err);
 }
 
-const struct link_handler apply_handlers[] = {
-    {MSG_ADD, LINK_WHEN_GREETED, take_op},
-    {MSG_REMOVE, LINK_WHEN_GREETED, take_op},
-    {MSG_SHUTDOWN, LINK_WHEN_GREETED, take_op},
-    {MSG_SNAPSHOT, LINK_WHEN_GREETED, take_snapshot},
+const struct neighbour_handler apply_handlers[] = {
+    {MSG_ADD, NEIGHBOUR_WHEN_GREETED, take_op},
+    {MSG_REMOVE, NEIGHBOUR_WHEN_GREETED, take_op},
+    {MSG_SHUTDOWN, NEIGHBOUR_WHEN_GREETED, take_op},
+    {MSG_SNAPSHOT, NEIGHBOUR_WHEN_GREETED, take_snapshot},
     {0},
 };

@@ -27,7 +27,7 @@
 /* --- failures */
 
 /* The next connection is made after a time that doubles with each failure. */
-void conn_redial_later(struct core *c, struct link *k)
+void conn_redial_later(struct core *c, struct neighbour *k)
 {
     if (k->incoming)
         return;
@@ -37,25 +37,25 @@ void conn_redial_later(struct core *c, struct link *k)
     k->redial_at = c->out.now_ms + k->redial_ms;
 }
 
-static void tell_link_out(struct core *c, struct link *k, uint32_t number, bool closed)
+static void tell_link_out(struct core *c, struct neighbour *k, uint32_t number, bool closed)
 {
     struct msg m = {.type = MSG_LINK_OUT, .link_out = {number, closed}};
 
-    if (k->state == LINK_UP)
+    if (k->state == NEIGHBOUR_UP)
         neigh_say(c, k, &m);
 }
 
 /* The connection is closed already. */
-static void lose_conn(struct core *c, struct link *k, struct peer_link *at, enum link_loss_how how,
-                      const char *why)
+static void lose_conn(struct core *c, struct neighbour *k, struct peer_link *at,
+                      enum link_loss_how how, const char *why)
 {
     uint32_t number = at->number;
     bool was_up = at->state >= PEER_LINK_UP;
 
     c->conns_lost += was_up && how == LOSS_BY_BREAK;
-    links_drop_conn(c->links, k, at);
+    neighbours_drop_conn(c->neighbours, k, at);
     if (peer_links_greeted(k->peer)) {
-        if (was_up && k->state == LINK_UP) {
+        if (was_up && k->state == NEIGHBOUR_UP) {
             k->failed = true;
             out_log(&c->out, LOG_LEVEL_INFO, "one of the links to vpid %u is lost: %s", k->vpid,
                     why);
@@ -67,15 +67,15 @@ static void lose_conn(struct core *c, struct link *k, struct peer_link *at, enum
     neigh_lost(c, k, how, why);
 }
 
-static void close_conn(struct core *c, struct link *k, struct peer_link *at, const char *why)
+static void close_conn(struct core *c, struct neighbour *k, struct peer_link *at, const char *why)
 {
-    bool closing = k->state == LINK_CLOSING || k->peer_bye;
+    bool closing = k->state == NEIGHBOUR_CLOSING || k->peer_bye;
 
     out_close(&c->out, at->conn, false);
     lose_conn(c, k, at, closing ? LOSS_AFTER_BYE : LOSS_BY_BREAK, why);
 }
 
-static void map_out(struct core *c, struct link *k, struct peer_link *at, const char *why)
+static void map_out(struct core *c, struct neighbour *k, struct peer_link *at, const char *why)
 {
     if (!peer_link_fail(k->peer, at))
         return;
@@ -88,19 +88,19 @@ static void map_out(struct core *c, struct link *k, struct peer_link *at, const 
 
 /* --- time */
 
-static void send_ping(struct core *c, struct link *k, struct peer_link *at)
+static void send_ping(struct core *c, struct neighbour *k, struct peer_link *at)
 {
     struct msg m = {.type = MSG_PING, .ping = {c->out.now_ms}};
     struct frame from = rml_from(c->rml);
 
-    links_send_on(c->links, k, at, &from, &m);
+    neighbours_send_on(c->neighbours, k, at, &from, &m);
     peer_link_asked(k->peer, at);
 }
 
-/* Its limit is link_due(). */
-static bool is_ending(const struct link *k)
+/* Its limit is silence_due(). */
+static bool is_ending(const struct neighbour *k)
 {
-    return k->state == LINK_CLOSING || k->state == LINK_REFUSED;
+    return k->state == NEIGHBOUR_CLOSING || k->state == NEIGHBOUR_REFUSED;
 }
 
 static uint64_t conn_due(const struct core *c, const struct peer_link *at)
@@ -111,13 +111,13 @@ static uint64_t conn_due(const struct core *c, const struct peer_link *at)
 }
 
 /* Times of the neighbour as a whole. */
-static uint64_t link_due(const struct core *c, const struct link *k)
+static uint64_t silence_due(const struct core *c, const struct neighbour *k)
 {
     switch (k->state) {
-    case LINK_CLOSING:
+    case NEIGHBOUR_CLOSING:
         return k->opened_ms + c->opts.leave_ms;
-    case LINK_REFUSED:
-    case LINK_CUT:
+    case NEIGHBOUR_REFUSED:
+    case NEIGHBOUR_CUT:
         return k->opened_ms + c->opts.ack_ms;
     default:
         return UINT64_MAX;
@@ -125,29 +125,29 @@ static uint64_t link_due(const struct core *c, const struct link *k)
 }
 
 /* True if the list may have changed. */
-static bool end_link(struct core *c, struct link *k)
+static bool end_neighbour(struct core *c, struct neighbour *k)
 {
-    if (link_due(c, k) > c->out.now_ms)
+    if (silence_due(c, k) > c->out.now_ms)
         return false;
-    if (k->state == LINK_CUT && !peer_links(k->peer)) { /* its loss is known */
-        links_drop(c->links, k);
+    if (k->state == NEIGHBOUR_CUT && !peer_links(k->peer)) { /* its loss is known */
+        neighbours_drop(c->neighbours, k);
     } else {
-        enum link_loss_how how = k->state == LINK_CLOSING ? LOSS_AFTER_BYE : LOSS_BY_BREAK;
+        enum link_loss_how how = k->state == NEIGHBOUR_CLOSING ? LOSS_AFTER_BYE : LOSS_BY_BREAK;
 
-        if (k->state == LINK_CUT) /* it is being called in vain */
-            k->state = LINK_GREETING;
+        if (k->state == NEIGHBOUR_CUT) /* it is being called in vain */
+            k->state = NEIGHBOUR_GREETING;
         neigh_lost(c, k, how, "the peer is silent");
     }
     return true;
 }
 
 /* No other connection of it is greeted. */
-static bool is_last(const struct link *k, const struct peer_link *at)
+static bool is_last(const struct neighbour *k, const struct peer_link *at)
 {
     return peer_links_greeted(k->peer) <= (at->state >= PEER_LINK_UP);
 }
 
-static bool check_silence(struct core *c, struct link *k)
+static bool check_silence(struct core *c, struct neighbour *k)
 {
     struct peer_link *at, *tmp;
 
@@ -170,11 +170,11 @@ static bool check_silence(struct core *c, struct link *k)
     return false;
 }
 
-static void compare_conns(struct core *c, struct link *k)
+static void compare_conns(struct core *c, struct neighbour *k)
 {
     struct peer_link *at;
 
-    if (k->state != LINK_UP)
+    if (k->state != NEIGHBOUR_UP)
         return;
     at = peer_link_slow(k->peer);
     if (at)
@@ -183,19 +183,19 @@ static void compare_conns(struct core *c, struct link *k)
         send_ping(c, k, at);
 }
 
-static bool wants_more(const struct core *c, const struct link *k)
+static bool wants_more(const struct core *c, const struct neighbour *k)
 {
     const struct peer_link *at;
     size_t n = 0;
 
     DL_COUNT(peer_links(k->peer), at, n);
-    return k->id == c->parent_id && k->state == LINK_UP && !c->finishing && n < c->opts.links;
+    return k->id == c->parent_id && k->state == NEIGHBOUR_UP && !c->finishing && n < c->opts.links;
 }
 
-static void dial_more(struct core *c, struct link *k)
+static void dial_more(struct core *c, struct neighbour *k)
 {
     while (wants_more(c, k) && k->redial_at <= c->out.now_ms) {
-        if (!links_dial(c->links, k))
+        if (!neighbours_dial(c->neighbours, k))
             return;
         if (k->redial_at)
             return; /* one at a time after a failure */
@@ -205,13 +205,13 @@ static void dial_more(struct core *c, struct link *k)
 /* After a change of the list the next tick goes on. */
 void conn_tick(struct core *c)
 {
-    struct link *k, *tmp;
+    struct neighbour *k, *tmp;
 
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
         compare_conns(c, k);
         dial_more(c, k);
-        if (end_link(c, k) || check_silence(c, k))
+        if (end_neighbour(c, k) || check_silence(c, k))
             return;
     }
 }
@@ -225,18 +225,18 @@ uint64_t conn_deadline(const struct core *c)
 {
     uint64_t due = UINT64_MAX;
     const struct peer_link *at;
-    const struct link *k;
+    const struct neighbour *k;
 
-    DL_FOREACH(links_first(c->links), k)
+    DL_FOREACH(neighbours_first(c->neighbours), k)
     {
-        due = pick_earlier(due, link_due(c, k));
+        due = pick_earlier(due, silence_due(c, k));
         if (!is_ending(k)) {
             DL_FOREACH(peer_links(k->peer), at)
             {
                 due = pick_earlier(due, conn_due(c, at));
             }
         }
-        if (k->state == LINK_UP)
+        if (k->state == NEIGHBOUR_UP)
             due = pick_earlier(due, peer_deadline(k->peer));
         if (wants_more(c, k))
             due = pick_earlier(due, k->redial_at);
@@ -247,20 +247,20 @@ uint64_t conn_deadline(const struct core *c)
 void conn_acks(struct core *c)
 {
     struct frame from = rml_from(c->rml);
-    struct link *k;
+    struct neighbour *k;
 
-    DL_FOREACH(links_first(c->links), k)
+    DL_FOREACH(neighbours_first(c->neighbours), k)
     {
         struct msg m = {.type = MSG_HOP_ACK};
 
-        if (k->state != LINK_UP || !peer_ack_due(k->peer))
+        if (k->state != NEIGHBOUR_UP || !peer_ack_due(k->peer))
             continue;
         m.hop_ack.n = peer_ranges(k->peer, m.hop_ack.ranges);
-        links_send_on(c->links, k, peer_ack_link(k->peer), &from, &m);
+        neighbours_send_on(c->neighbours, k, peer_ack_link(k->peer), &from, &m);
     }
 }
 
-void conn_end(struct core *c, struct link *k)
+void conn_end(struct core *c, struct neighbour *k)
 {
     struct frame from = rml_from(c->rml);
     struct peer_link *at;
@@ -272,14 +272,14 @@ void conn_end(struct core *c, struct link *k)
         if (at->state < PEER_LINK_UP)
             continue;
         m.hop_ack.n = peer_ranges(k->peer, m.hop_ack.ranges);
-        links_send_on(c->links, k, at, &from, &m);
+        neighbours_send_on(c->neighbours, k, at, &from, &m);
     }
-    links_close(c->links, k, true);
+    neighbours_close(c->neighbours, k, true);
 }
 
 /* --- connections that open and close */
 
-int conn_joined(struct core *c, struct link *k, struct peer_link *at, uint64_t received)
+int conn_joined(struct core *c, struct neighbour *k, struct peer_link *at, uint64_t received)
 {
     struct err err = {0};
     bool probation = k->failed && peer_links_greeted(k->peer);
@@ -289,13 +289,13 @@ int conn_joined(struct core *c, struct link *k, struct peer_link *at, uint64_t r
         conn_refuse_frame(c, k, &err);
         return -1;
     }
-    if (k->state == LINK_CUT)
-        k->state = LINK_UP;
+    if (k->state == NEIGHBOUR_CUT)
+        k->state = NEIGHBOUR_UP;
     send_ping(c, k, at);
     return 0;
 }
 
-static bool is_accepted(const struct core *c, const struct link *k)
+static bool is_accepted(const struct core *c, const struct neighbour *k)
 {
     return k->member_role && (k->vpid != VPID_HEAD || k->head_role);
 }
@@ -305,18 +305,18 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
 {
     bool daemon = strcmp(role, "member") == 0 || strcmp(role, "head") == 0;
     struct peer_link *at = NULL;
-    struct link *k;
+    struct neighbour *k;
 
     if (incoming)
-        links_accept(c->links, conn);
-    k = links_by_conn(c->links, conn, &at);
+        neighbours_accept(c->neighbours, conn);
+    k = neighbours_by_conn(c->neighbours, conn, &at);
     if (!k)
         return;
     k->head_role = strcmp(role, "head") == 0;
     k->member_role = daemon && strcmp(cluster, c->opts.cluster) == 0;
     peer_link_opened(k->peer, at);
     if (is_ending(k)) {
-        links_close_conn(c->links, k, at, false);
+        neighbours_close_conn(c->neighbours, k, at, false);
     } else if (!incoming && !is_accepted(c, k)) {
         out_log(&c->out, LOG_LEVEL_ERROR,
                 "the daemon at the other end shows a certificate of role %s, cluster %s", role,
@@ -331,19 +331,21 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
 void core_conn_closed(struct core *c, uint64_t conn, const char *why)
 {
     struct peer_link *at;
-    struct link *k = links_by_conn(c->links, conn, &at);
+    struct neighbour *k = neighbours_by_conn(c->neighbours, conn, &at);
 
     if (k)
         lose_conn(c, k, at,
-                  k->state == LINK_CLOSING || k->peer_bye ? LOSS_AFTER_BYE : LOSS_BY_BREAK, why);
+                  k->state == NEIGHBOUR_CLOSING || k->peer_bye ? LOSS_AFTER_BYE : LOSS_BY_BREAK,
+                  why);
     core_settle(c);
 }
 
 /* --- frames */
 
-void conn_refuse_frame(struct core *c, struct link *k, const struct err *err)
+void conn_refuse_frame(struct core *c, struct neighbour *k, const struct err *err)
 {
-    struct peer_link *at = links_in(c->links) ? links_in(c->links) : peer_best(k->peer);
+    struct peer_link *at =
+        neighbours_in(c->neighbours) ? neighbours_in(c->neighbours) : peer_best(k->peer);
 
     c->stale++;
     out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
@@ -353,13 +355,13 @@ void conn_refuse_frame(struct core *c, struct link *k, const struct err *err)
 }
 
 /* A link that is up carries frames of its peer only, in the epoch of the greeting. */
-static bool is_peers(const struct link *k, const struct frame *f)
+static bool is_peers(const struct neighbour *k, const struct frame *f)
 {
-    return (k->state != LINK_UP && k->state != LINK_CLOSING) ||
+    return (k->state != NEIGHBOUR_UP && k->state != NEIGHBOUR_CLOSING) ||
            (f->src == k->vpid && epoch_eq(f->src_epoch, k->epoch));
 }
 
-static void drop_frame(struct core *c, const struct link *k, const struct frame *f)
+static void drop_frame(struct core *c, const struct neighbour *k, const struct frame *f)
 {
     c->stale++;
     out_log(&c->out, LOG_LEVEL_INFO,
@@ -368,7 +370,8 @@ static void drop_frame(struct core *c, const struct link *k, const struct frame 
             (unsigned long long)k->epoch.ctr);
 }
 
-static void take_neighbours(struct core *c, struct link *k, const struct frame *f, struct cur *body)
+static void take_neighbours(struct core *c, struct neighbour *k, const struct frame *f,
+                            struct cur *body)
 {
     struct err err = {0};
     struct msg m;
@@ -378,14 +381,14 @@ static void take_neighbours(struct core *c, struct link *k, const struct frame *
         return;
     }
     if (is_peers(k, f))
-        dispatch_link(c, k, &m);
+        dispatch_neighbour(c, k, &m);
     else
         drop_frame(c, k, f);
     msg_free(&m);
 }
 
 /* A frame in its turn. */
-static void take_frame(struct core *c, struct link *k, const uint8_t *data, size_t len)
+static void take_frame(struct core *c, struct neighbour *k, const uint8_t *data, size_t len)
 {
     struct cur cur = cur_of(data, len);
     struct err err = {0};
@@ -397,7 +400,7 @@ static void take_frame(struct core *c, struct link *k, const uint8_t *data, size
         take_neighbours(c, k, &f, &cur);
     } else if (f.src == VPID_HEAD && k->incoming) {
         drop_frame(c, k, &f); /* messages of the head do not come from a child */
-    } else if (k->state == LINK_UP || k->state == LINK_CLOSING) {
+    } else if (k->state == NEIGHBOUR_UP || k->state == NEIGHBOUR_CLOSING) {
         c->routed++;
         rml_input(c->rml, &f, data, len);
     }
@@ -405,12 +408,12 @@ static void take_frame(struct core *c, struct link *k, const uint8_t *data, size
 
 bool conn_take_early(struct core *c)
 {
-    struct link *k;
+    struct neighbour *k;
     struct buf b;
 
     if (!c->has_early)
         return false;
-    DL_FOREACH(links_first(c->links), k)
+    DL_FOREACH(neighbours_first(c->neighbours), k)
     {
         if (!peer_next(k->peer, &b))
             continue;
@@ -424,7 +427,7 @@ bool conn_take_early(struct core *c)
 }
 
 /* Only within a session the header's numbers of the hop mean something. */
-static enum peer_taken number_frame(struct link *k, struct peer_link *at, const uint8_t *data,
+static enum peer_taken number_frame(struct neighbour *k, struct peer_link *at, const uint8_t *data,
                                     size_t len)
 {
     struct cur cur = cur_of(data, len);
@@ -432,7 +435,8 @@ static enum peer_taken number_frame(struct link *k, struct peer_link *at, const 
 
     if (at->state < PEER_LINK_UP || frame_decode(&cur, &f, NULL) < 0)
         return PEER_DELIVER;
-    if (f.hop_seq && link_is_unnumbered(f.type)) /* it concerns the connection that carries it */
+    if (f.hop_seq &&
+        neighbours_msg_is_unnumbered(f.type)) /* it concerns the connection that carries it */
         return PEER_WRONG;
     return peer_take(k->peer, at, &f, data, len);
 }
@@ -440,14 +444,14 @@ static enum peer_taken number_frame(struct link *k, struct peer_link *at, const 
 void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len)
 {
     struct peer_link *at;
-    struct link *k = links_by_conn(c->links, conn, &at);
+    struct neighbour *k = neighbours_by_conn(c->neighbours, conn, &at);
     struct err err = {0};
 
     if (!k)
         return;
     at->heard_ms = c->out.now_ms;
     at->pinged = false;
-    links_set_in(c->links, at);
+    neighbours_set_in(c->neighbours, at);
     switch (number_frame(k, at, data, len)) {
     case PEER_WRONG:
         err_set(&err, "a number of the hop that cannot be right");
@@ -460,25 +464,25 @@ void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t 
     case PEER_KEPT:
         break;
     }
-    links_set_in(c->links, NULL);
+    neighbours_set_in(c->neighbours, NULL);
     rml_room(c->rml);
     core_settle(c);
 }
 
 /* --- messages about connections */
 
-static void take_ping(struct core *c, struct link *k, struct msg *m)
+static void take_ping(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct msg pong = {.type = MSG_PONG, .pong = m->ping};
 
     if (k->state ==
-        LINK_UP) /* after BYE a message could reach a closed connection and reset the link */
+        NEIGHBOUR_UP) /* after BYE a message could reach a closed connection and reset the link */
         neigh_say(c, k, &pong);
 }
 
-static void take_pong(struct core *c, struct link *k, struct msg *m)
+static void take_pong(struct core *c, struct neighbour *k, struct msg *m)
 {
-    struct peer_link *at = links_in(c->links);
+    struct peer_link *at = neighbours_in(c->neighbours);
 
     if (m->pong.sent_ms > c->out.now_ms ||
         !peer_link_answered(k->peer, at, c->out.now_ms - m->pong.sent_ms))
@@ -488,12 +492,12 @@ static void take_pong(struct core *c, struct link *k, struct msg *m)
     out_log(&c->out, LOG_LEVEL_INFO, "link %u to vpid %u is taken back", at->number, k->vpid);
 }
 
-static void take_hop_ack(struct core *c, struct link *k, struct msg *m)
+static void take_hop_ack(struct core *c, struct neighbour *k, struct msg *m)
 {
     peer_acked(k->peer, m->hop_ack.ranges, m->hop_ack.n);
 }
 
-static void take_link_out(struct core *c, struct link *k, struct msg *m)
+static void take_link_out(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct peer_link *at = peer_link_numbered(k->peer, m->link_out.number);
 
@@ -509,10 +513,10 @@ static void take_link_out(struct core *c, struct link *k, struct msg *m)
     }
 }
 
-const struct link_handler conn_handlers[] = {
-    {MSG_PING, LINK_WHEN_GREETED, take_ping},
-    {MSG_PONG, LINK_WHEN_GREETED, take_pong},
-    {MSG_HOP_ACK, LINK_WHEN_GREETED, take_hop_ack},
-    {MSG_LINK_OUT, LINK_WHEN_GREETED, take_link_out},
+const struct neighbour_handler conn_handlers[] = {
+    {MSG_PING, NEIGHBOUR_WHEN_GREETED, take_ping},
+    {MSG_PONG, NEIGHBOUR_WHEN_GREETED, take_pong},
+    {MSG_HOP_ACK, NEIGHBOUR_WHEN_GREETED, take_hop_ack},
+    {MSG_LINK_OUT, NEIGHBOUR_WHEN_GREETED, take_link_out},
     {0},
 };

@@ -131,8 +131,8 @@ static void copy_opts(struct core *c, const struct core_opts *o)
 
 static void create_transport(struct core *c)
 {
-    c->rml = rml_create(&c->out, &c->members, c->links, c->opts.backlog_max);
-    c->xcast = xcast_create(&c->out, &c->members, c->links);
+    c->rml = rml_create(&c->out, &c->members, c->neighbours, c->opts.backlog_max);
+    c->xcast = xcast_create(&c->out, &c->members, c->neighbours);
     c->gather = gather_create(&c->out, c->rml, &c->members);
 }
 
@@ -150,7 +150,7 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
     copy_opts(c, o);
     core_time(c, now_ms, wall_ms);
     members_init(&c->members, o->vpid, c->opts.radix);
-    c->links = links_create(&c->out);
+    c->neighbours = neighbours_create(&c->out);
     create_transport(c);
     c->retry_ms = CORE_RETRY_MIN_MS;
     if (o->vpid == VPID_HEAD) {
@@ -176,7 +176,7 @@ void core_destroy(struct core *c)
     neigh_free(c);
     head_destroy(c->head);
     destroy_transport(c);
-    links_destroy(c->links);
+    neighbours_destroy(c->neighbours);
     members_free(&c->members);
     out_free(&c->out);
     msg_member_free(&c->self);
@@ -218,8 +218,8 @@ void core_reset(struct core *c, const char *why)
     local_drop_all(c);
     client_fail_all(c, why);
     local_resize_fail_all(c, why);
-    while (links_first(c->links))
-        links_close(c->links, links_first(c->links), true);
+    while (neighbours_first(c->neighbours))
+        neighbours_close(c->neighbours, neighbours_first(c->neighbours), true);
     neigh_free(c);
     destroy_transport(c);
     members_free(&c->members);
@@ -408,9 +408,9 @@ const char *core_incarnation(const struct core *c)
 static void count_links(const struct core *c, struct core_stats *s)
 {
     const struct peer_link *at;
-    const struct link *k;
+    const struct neighbour *k;
 
-    DL_FOREACH(links_first(c->links), k)
+    DL_FOREACH(neighbours_first(c->neighbours), k)
     {
         DL_FOREACH(peer_links(k->peer), at)
         {
@@ -421,7 +421,7 @@ static void count_links(const struct core *c, struct core_stats *s)
     s->links_lost = c->conns_lost;
     s->links_mapped_out = c->conns_mapped_out;
     s->links_taken_back = c->conns_taken_back;
-    s->frames_again = links_again(c->links);
+    s->frames_again = neighbours_again(c->neighbours);
 }
 
 struct core_stats core_stats(const struct core *c)

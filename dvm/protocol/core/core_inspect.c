@@ -28,7 +28,7 @@ uint64_t core_inspect_complete(const struct core *c)
 
 uint32_t core_inspect_lifeline(const struct core *c)
 {
-    const struct link *k = c->parent_id ? links_by_id(c->links, c->parent_id) : NULL;
+    const struct neighbour *k = c->parent_id ? neighbours_by_id(c->neighbours, c->parent_id) : NULL;
 
     return k ? k->vpid : VPID_NONE;
 }
@@ -36,16 +36,16 @@ uint32_t core_inspect_lifeline(const struct core *c)
 void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpid, struct epoch e),
                         void *arg)
 {
-    const struct link *k;
+    const struct neighbour *k;
 
-    DL_FOREACH(links_first(c->links), k)
+    DL_FOREACH(neighbours_first(c->neighbours), k)
     {
-        if (k->state == LINK_UP)
+        if (k->state == NEIGHBOUR_UP)
             on(arg, k->vpid, k->epoch);
     }
 }
 
-static size_t count_out(const struct link *k)
+static size_t count_out(const struct neighbour *k)
 {
     const struct peer_link *at;
     size_t n = 0;
@@ -60,9 +60,9 @@ static size_t count_out(const struct link *k)
 void core_inspect_peers(const struct core *c,
                         void (*on)(void *arg, const struct core_inspect_peer *p), void *arg)
 {
-    const struct link *k;
+    const struct neighbour *k;
 
-    DL_FOREACH(links_first(c->links), k)
+    DL_FOREACH(neighbours_first(c->neighbours), k)
     {
         struct core_inspect_peer p = {.vpid = k->vpid,
                                       .epoch = k->epoch,
@@ -73,7 +73,7 @@ void core_inspect_peers(const struct core *c,
                                       .out = count_out(k),
                                       .frames = peer_stats(k->peer)};
 
-        if (k->state == LINK_UP)
+        if (k->state == NEIGHBOUR_UP)
             on(arg, &p);
     }
 }
@@ -86,7 +86,7 @@ size_t core_inspect_waiting(const struct core *c)
 uint64_t core_inspect_turn(const struct core *c, uint64_t conn)
 {
     struct peer_link *at;
-    const struct link *k = links_by_conn(c->links, conn, &at);
+    const struct neighbour *k = neighbours_by_conn(c->neighbours, conn, &at);
 
     return k && at->state >= PEER_LINK_UP ? peer_received(k->peer) + 1 : 0;
 }
@@ -94,7 +94,7 @@ uint64_t core_inspect_turn(const struct core *c, uint64_t conn)
 bool core_inspect_up(const struct core *c, uint64_t conn)
 {
     struct peer_link *at;
-    const struct link *k = links_by_conn(c->links, conn, &at);
+    const struct neighbour *k = neighbours_by_conn(c->neighbours, conn, &at);
 
-    return k && k->state == LINK_UP && at->state >= PEER_LINK_UP;
+    return k && k->state == NEIGHBOUR_UP && at->state >= PEER_LINK_UP;
 }

@@ -7,9 +7,9 @@
 #include "dvm/protocol/core/dispatch.h"
 #include "dvm/protocol/gather/gather.h"
 #include "dvm/protocol/head/head.h"
-#include "dvm/protocol/link/link.h"
 #include "dvm/protocol/link_loss/link_loss.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/neighbour/neighbour.h"
 #include "dvm/protocol/rml/rml.h"
 #include "dvm/protocol/state/state.h"
 #include "dvm/protocol/xcast/xcast.h"
@@ -61,7 +61,7 @@ struct core {
     struct core_opts opts;
     struct out out;
     struct members members;
-    struct links *links;
+    struct neighbours *neighbours;
     struct rml *rml;
     struct xcast *xcast;
     struct gather *gather;
@@ -71,7 +71,7 @@ struct core {
     char text[256];
     char incarnation[17];
     /* of the parent */
-    uint64_t parent_id; /* the lifeline (struct link); 0: none */
+    uint64_t parent_id; /* the lifeline (struct neighbour); 0: none */
     uint64_t retry_at;  /* when to connect again; 0: nothing to do */
     uint64_t retry_ms;
     uint64_t lost_at; /* since when the lifeline to the parent is missing, moved by the time in
@@ -106,23 +106,23 @@ void core_reset(
     struct core *c,
     const char *why); /* this epoch has ended: the DVM is forgotten, and the daemon joins anew */
 /* neigh.c: links and the lifeline */
-extern const struct link_handler neigh_handlers[];
+extern const struct neighbour_handler neigh_handlers[];
 void neigh_update(struct core *c); /* the tree has changed */
 void neigh_tick(struct core *c);
 /* Before the time is set: a time in which this daemon was stopped is no absence of the head. */
 void neigh_skip_stop(struct core *c, uint64_t now_ms);
 uint64_t neigh_deadline(const struct core *c);
-void neigh_say(struct core *c, struct link *k, const struct msg *m);
-void neigh_bye(struct core *c, struct link *k);
+void neigh_say(struct core *c, struct neighbour *k, const struct msg *m);
+void neigh_bye(struct core *c, struct neighbour *k);
 /* A shrink removes the targets: those whose link to us is broken are out. */
 void neigh_removed(struct core *c, const struct msg_remove *m);
 void neigh_free(struct core *c);
 /* It is waited for, if it may come back; otherwise its connections are closed. */
-void neigh_lost(struct core *c, struct link *k, enum link_loss_how how, const char *why);
+void neigh_lost(struct core *c, struct neighbour *k, enum link_loss_how how, const char *why);
 /* Both sides have said BYE. */
-void neigh_end(struct core *c, struct link *k, const char *why);
+void neigh_end(struct core *c, struct neighbour *k, const char *why);
 /* conn.c: the connections to a neighbour */
-extern const struct link_handler conn_handlers[];
+extern const struct neighbour_handler conn_handlers[];
 void conn_tick(struct core *c);
 uint64_t conn_deadline(const struct core *c);
 /* Processes one frame that came early and whose turn has come, after the actions of those before it
@@ -132,20 +132,20 @@ void conn_acks(struct core *c); /* sends acknowledgements that are due */
 /* Closes the connections in order, and forgets the neighbour. Each says before what has arrived, so
  * that the other side sends nothing again over one that is closed already: that would reset it,
  * with what is under way on it. */
-void conn_end(struct core *c, struct link *k);
+void conn_end(struct core *c, struct neighbour *k);
 /* A connection has greeted within a session that has others, or had. -1: the numbers are wrong. */
-int conn_joined(struct core *c, struct link *k, struct peer_link *at, uint64_t received);
-void conn_redial_later(struct core *c, struct link *k);
+int conn_joined(struct core *c, struct neighbour *k, struct peer_link *at, uint64_t received);
+void conn_redial_later(struct core *c, struct neighbour *k);
 /* Counts, logs and answers a message that its sender cannot have sent in this state. */
-void conn_refuse_frame(struct core *c, struct link *k, const struct err *err);
+void conn_refuse_frame(struct core *c, struct neighbour *k, const struct err *err);
 /* greet.c: hello, welcome, refuse */
-void greet_open(struct core *c, struct link *k, struct peer_link *at);
-extern const struct link_handler greet_handlers[];
-void greet_snapshot(struct core *c, struct link *k);
-void greet_up(struct core *c, struct link *k, uint64_t have);
+void greet_open(struct core *c, struct neighbour *k, struct peer_link *at);
+extern const struct neighbour_handler greet_handlers[];
+void greet_snapshot(struct core *c, struct neighbour *k);
+void greet_up(struct core *c, struct neighbour *k, uint64_t have);
 void greet_turn_away(struct core *c); /* its admission was taken back */
 /* apply.c: broadcasts */
-extern const struct link_handler apply_handlers[];
+extern const struct neighbour_handler apply_handlers[];
 void apply_op(struct core *c, struct msg *m);
 void apply_left(struct core *c, const char *why); /* removed while we were disconnected */
 /* finish.c: leaving and ending */

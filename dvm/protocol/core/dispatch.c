@@ -7,19 +7,21 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static bool is_in_state(const struct link *k, enum link_when when)
+static bool is_in_state(const struct neighbour *k, enum neighbour_when when)
 {
-    return when == LINK_WHEN_ANY || (when == LINK_WHEN_REFUSED && k->state == LINK_REFUSED) ||
-           (when == LINK_WHEN_GREETED && (k->state == LINK_UP || k->state == LINK_CLOSING));
+    return when == NEIGHBOUR_WHEN_ANY ||
+           (when == NEIGHBOUR_WHEN_REFUSED && k->state == NEIGHBOUR_REFUSED) ||
+           (when == NEIGHBOUR_WHEN_GREETED &&
+            (k->state == NEIGHBOUR_UP || k->state == NEIGHBOUR_CLOSING));
 }
 
-void dispatch_link(struct core *c, struct link *k, struct msg *m)
+void dispatch_neighbour(struct core *c, struct neighbour *k, struct msg *m)
 {
-    static const struct link_handler *const tables[] = {greet_handlers, neigh_handlers,
-                                                        conn_handlers, apply_handlers};
+    static const struct neighbour_handler *const tables[] = {greet_handlers, neigh_handlers,
+                                                             conn_handlers, apply_handlers};
 
     for (size_t i = 0; i < COUNT(tables); i++) {
-        for (const struct link_handler *h = tables[i]; h->take; h++) {
+        for (const struct neighbour_handler *h = tables[i]; h->take; h++) {
             if (h->type == m->type && is_in_state(k, h->when)) {
                 h->take(c, k, m);
                 return;

@@ -5,9 +5,9 @@
  * Each module of the core has one table of its handlers. dispatch.c joins them; no other file looks
  * at a message's type to find its receiver.
  *
- * Messages between neighbours (types before MSG_ROUTED) come with the link that carried them. Their
- * row names the states of the link in which they are handled. Without a row, or in another state,
- * such a message only shows that the peer is alive.
+ * Messages between neighbours (types before MSG_ROUTED) come with the neighbour that sent them.
+ * Their row names the states of the neighbour in which they are handled. Without a row, or in
+ * another state, such a message only shows that the peer is alive.
  *
  * Routed messages come with the header that names their source. A message that only the head sends
  * is accepted from the head only. A message without a row is for the head: head_msg() gets it
@@ -20,18 +20,18 @@
 #include "dvm/protocol/wire/msg/msg.h"
 
 struct core;
-struct link;
+struct neighbour;
 
-enum link_when {
-    LINK_WHEN_ANY = 1, /* ends a table if it is zero */
-    LINK_WHEN_GREETED, /* both sides have greeted: the link is up or closing */
-    LINK_WHEN_REFUSED, /* our REFUSE has been sent */
+enum neighbour_when {
+    NEIGHBOUR_WHEN_ANY = 1, /* ends a table if it is zero */
+    NEIGHBOUR_WHEN_GREETED, /* both sides have greeted: it is up or closing */
+    NEIGHBOUR_WHEN_REFUSED, /* our REFUSE has been sent */
 };
 
-struct link_handler { /* a table ends with an entry of zeros */
+struct neighbour_handler { /* a table ends with an entry of zeros */
     enum msg_type type;
-    enum link_when when;
-    void (*take)(struct core *c, struct link *k, struct msg *m);
+    enum neighbour_when when;
+    void (*take)(struct core *c, struct neighbour *k, struct msg *m);
 };
 
 enum sender { SENDER_ANY = 1, SENDER_HEAD };
@@ -42,7 +42,7 @@ struct routed_handler { /* a table ends with an entry of zeros */
     void (*take)(struct core *c, const struct frame *f, struct msg *m);
 };
 
-void dispatch_link(struct core *c, struct link *k, struct msg *m);
+void dispatch_neighbour(struct core *c, struct neighbour *k, struct msg *m);
 void dispatch_routed(struct core *c, const struct frame *f, struct msg *m);
 
 #endif

@@ -22,7 +22,7 @@
 
 void finish_start(struct core *c, int after, const char *text)
 {
-    struct link *k, *tmp;
+    struct neighbour *k, *tmp;
 
     if (c->finishing)
         return;
@@ -33,21 +33,21 @@ void finish_start(struct core *c, int after, const char *text)
     local_drop_all(c);
     client_fail_all(c, text);
     local_resize_fail_all(c, text);
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
-        if (k->state == LINK_CUT || (core_is_head(c) && k->state == LINK_UP))
+        if (k->state == NEIGHBOUR_CUT || (core_is_head(c) && k->state == NEIGHBOUR_UP))
             neigh_bye(c, k);
     }
 }
 
 static void finish_daemon(struct core *c)
 {
-    struct link *up = links_by_id(c->links, c->parent_id);
+    struct neighbour *up = neighbours_by_id(c->neighbours, c->parent_id);
 
     if (up)
         neigh_bye(c, up);
-    while (links_first(c->links))
-        conn_end(c, links_first(c->links));
+    while (neighbours_first(c->neighbours))
+        conn_end(c, neighbours_first(c->neighbours));
     c->parent_id = 0;
     c->finishing = false;
     if (c->after == AFTER_REJOIN) {
@@ -67,25 +67,26 @@ static void finish_daemon(struct core *c)
  * parent's BYE, or be closed, before this daemon ends. */
 void finish_check(struct core *c)
 {
-    struct link *up = links_by_id(c->links, c->parent_id);
-    struct link *k, *tmp;
+    struct neighbour *up = neighbours_by_id(c->neighbours, c->parent_id);
+    struct neighbour *k, *tmp;
     size_t below = 0;
 
     if (!c->finishing)
         return;
     if (c->finish_by <= c->out.now_ms) {
         out_log(&c->out, LOG_LEVEL_WARN, "%zu links were not closed within %llu ms",
-                links_count(c->links), (unsigned long long)c->opts.leave_ms);
+                neighbours_count(c->neighbours), (unsigned long long)c->opts.leave_ms);
         finish_daemon(c);
         return;
     }
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
         if (k == up)
             continue;
         below++;
         /* the whole DVM ends: our children follow when our parent has sent BYE */
-        if (c->state == CORE_ENDING && k->incoming && k->state == LINK_UP && (!up || up->peer_bye))
+        if (c->state == CORE_ENDING && k->incoming && k->state == NEIGHBOUR_UP &&
+            (!up || up->peer_bye))
             neigh_bye(c, k);
     }
     if (below == 0 && (!up || up->peer_bye))

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <utlist.h>
 
-static enum hello_why why_hello(const struct core *c, const struct link *k)
+static enum hello_why why_hello(const struct core *c, const struct neighbour *k)
 {
     if (epoch_none(c->self.epoch))
         return HELLO_JOIN;
@@ -31,7 +31,7 @@ static enum hello_why why_hello(const struct core *c, const struct link *k)
 }
 
 /* Our own connection is open: HELLO says who calls. */
-void greet_open(struct core *c, struct link *k, struct peer_link *at)
+void greet_open(struct core *c, struct neighbour *k, struct peer_link *at)
 {
     enum hello_why why = why_hello(c, k);
     struct frame from = rml_from(c->rml);
@@ -45,32 +45,34 @@ void greet_open(struct core *c, struct link *k, struct peer_link *at)
                               .received = peer_received(k->peer),
                               .alone = peer_links_greeted(k->peer) == 0}};
 
-    if (k->state == LINK_CONNECTING) {
-        k->state = LINK_GREETING;
+    if (k->state == NEIGHBOUR_CONNECTING) {
+        k->state = NEIGHBOUR_GREETING;
         k->opened_ms = c->out.now_ms;
     }
     at->number = m.hello.number = peer_next_number(k->peer);
-    links_send_on(c->links, k, at, &from, &m);
+    neighbours_send_on(c->neighbours, k, at, &from, &m);
 }
 
-static void refuse_caller(struct core *c, struct link *k, enum refuse_why why, const char *text)
+static void refuse_caller(struct core *c, struct neighbour *k, enum refuse_why why,
+                          const char *text)
 {
     struct msg m = {.type = MSG_REFUSE, .refuse = {why, (char *)text}};
 
     neigh_say(c, k, &m);
-    links_close(c->links, k, true);
+    neighbours_close(c->neighbours, k, true);
 }
 
 /* The link stays until the caller has answered or closed. */
-static void refuse_and_wait(struct core *c, struct link *k, enum refuse_why why, const char *text)
+static void refuse_and_wait(struct core *c, struct neighbour *k, enum refuse_why why,
+                            const char *text)
 {
     struct msg m = {.type = MSG_REFUSE, .refuse = {why, (char *)text}};
 
     neigh_say(c, k, &m);
-    k->state = LINK_REFUSED;
+    k->state = NEIGHBOUR_REFUSED;
     k->opened_ms = c->out.now_ms;
 }
-static void welcome_caller(struct core *c, struct link *k, struct epoch epoch)
+static void welcome_caller(struct core *c, struct neighbour *k, struct epoch epoch)
 {
     struct msg m = {.type = MSG_WELCOME,
                     .welcome = {.radix = c->members.radix,
@@ -83,18 +85,18 @@ static void welcome_caller(struct core *c, struct link *k, struct epoch epoch)
 }
 
 /* An earlier session with the same daemon is replaced without being taken for a loss. */
-static void replace_older(struct core *c, const struct link *k)
+static void replace_older(struct core *c, const struct neighbour *k)
 {
-    struct link *o, *tmp;
+    struct neighbour *o, *tmp;
 
-    DL_FOREACH_SAFE(links_first(c->links), o, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), o, tmp)
     {
-        if (o != k && o->vpid == k->vpid && o->incoming && link_is_greeted(o))
-            links_close(c->links, o, false);
+        if (o != k && o->vpid == k->vpid && o->incoming && neighbour_is_greeted(o))
+            neighbours_close(c->neighbours, o, false);
     }
 }
 
-static void admit_joiner(struct core *c, struct link *k, const struct msg_hello *m)
+static void admit_joiner(struct core *c, struct neighbour *k, const struct msg_hello *m)
 {
     struct epoch epoch;
     struct err err = {0};
@@ -116,12 +118,12 @@ static void admit_joiner(struct core *c, struct link *k, const struct msg_hello 
     k->vpid = m->self.vpid;
     k->epoch = epoch;
     k->joining = true;
-    links_greeted(c->links, k, links_new_session(c->links));
+    neighbours_greeted(c->neighbours, k, neighbours_new_session(c->neighbours));
     replace_older(c, k);
     welcome_caller(c, k, epoch);
 }
 
-void greet_up(struct core *c, struct link *k, uint64_t have)
+void greet_up(struct core *c, struct neighbour *k, uint64_t have)
 {
     struct frame from = rml_from(c->rml);
 
@@ -142,21 +144,22 @@ static bool has_left(const struct core *c, uint32_t vpid, struct epoch epoch)
 /* A target of a failed grow leaves. Other callers get the reason and try again. */
 void greet_turn_away(struct core *c)
 {
-    struct link *k, *tmp;
+    struct neighbour *k, *tmp;
 
-    DL_FOREACH_SAFE(links_first(c->links), k, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), k, tmp)
     {
-        if (!k->joining || k->state != LINK_UP || members_current(&c->members, k->vpid, k->epoch) ||
+        if (!k->joining || k->state != NEIGHBOUR_UP ||
+            members_current(&c->members, k->vpid, k->epoch) ||
             head_joining(c->head, k->vpid, k->epoch))
             continue;
         if (has_left(c, k->vpid, k->epoch))
             refuse_and_wait(c, k, REFUSE_LEFT, "the grow campaign that wanted it has failed");
         else
-            links_close(c->links, k, true);
+            neighbours_close(c->neighbours, k, true);
     }
 }
 
-static void not_a_member(struct core *c, struct link *k, const struct msg_member *who)
+static void not_a_member(struct core *c, struct neighbour *k, const struct msg_member *who)
 {
     out_log(&c->out, LOG_LEVEL_INFO, "vpid %u epoch %llu is not a member here (version %llu)",
             who->vpid, (unsigned long long)who->epoch.ctr, (unsigned long long)c->members.version);
@@ -173,10 +176,10 @@ static void not_a_member(struct core *c, struct link *k, const struct msg_member
 
 /* One connection more for a session that is known here. If the caller has no other one, those
  * that are open here are dead. */
-static void continue_session(struct core *c, struct link *k, struct link *caller,
+static void continue_session(struct core *c, struct neighbour *k, struct neighbour *caller,
                              const struct msg_hello *m)
 {
-    struct peer_link *o, *tmp, *at = links_adopt(c->links, k, caller);
+    struct peer_link *o, *tmp, *at = neighbours_adopt(c->neighbours, k, caller);
 
     if (!at) {
         refuse_caller(c, caller, REFUSE_RETRY, "too many connections");
@@ -185,7 +188,7 @@ static void continue_session(struct core *c, struct link *k, struct link *caller
     DL_FOREACH_SAFE(peer_links(k->peer), o, tmp)
     {
         if (o != at && (m->alone || o->number == m->number))
-            links_close_conn(c->links, k, o, false);
+            neighbours_close_conn(c->neighbours, k, o, false);
     }
     at->number = m->number;
     welcome_caller(c, k, k->epoch);
@@ -193,14 +196,14 @@ static void continue_session(struct core *c, struct link *k, struct link *caller
         neigh_update(c);
 }
 
-static void come_back(struct core *c, struct link *k, const struct msg_hello *m)
+static void come_back(struct core *c, struct neighbour *k, const struct msg_hello *m)
 {
     const struct msg_member *who = &m->self;
-    struct link *known = links_session(c->links, who->vpid, who->epoch, m->session);
+    struct neighbour *known = neighbours_session(c->neighbours, who->vpid, who->epoch, m->session);
 
     bool current = members_current(&c->members, who->vpid, who->epoch);
 
-    if (known && !m->alone && (!current || !link_is_greeted(known))) {
+    if (known && !m->alone && (!current || !neighbour_is_greeted(known))) {
         refuse_caller(c, k, REFUSE_RETRY, "the session ends"); /* it learns why within it */
         return;
     }
@@ -208,24 +211,24 @@ static void come_back(struct core *c, struct link *k, const struct msg_hello *m)
         not_a_member(c, k, who);
         return;
     }
-    if (known && link_is_greeted(known)) {
+    if (known && neighbour_is_greeted(known)) {
         continue_session(c, known, k, m);
         return;
     }
     k->vpid = who->vpid;
     k->epoch = who->epoch;
-    links_greeted(c->links, k, links_new_session(c->links));
-    links_in(c->links)->number = m->number;
+    neighbours_greeted(c->neighbours, k, neighbours_new_session(c->neighbours));
+    neighbours_in(c->neighbours)->number = m->number;
     welcome_caller(c, k, who->epoch);
     greet_up(c, k, m->version);
 }
 
-static void take_hello(struct core *c, struct link *k, struct msg *msg)
+static void take_hello(struct core *c, struct neighbour *k, struct msg *msg)
 {
     const struct msg_hello *m = &msg->hello;
 
-    if (!k->incoming || k->state != LINK_GREETING) {
-        links_close(c->links, k, false);
+    if (!k->incoming || k->state != NEIGHBOUR_GREETING) {
+        neighbours_close(c->neighbours, k, false);
         return;
     }
     if (!k->member_role || m->self.vpid == VPID_HEAD || strcmp(m->cluster, c->opts.cluster) != 0) {
@@ -244,43 +247,43 @@ static void take_hello(struct core *c, struct link *k, struct msg *msg)
 }
 
 /* The other side continues the session over this connection. */
-static bool is_continued(const struct link *k, const struct msg_welcome *m)
+static bool is_continued(const struct neighbour *k, const struct msg_welcome *m)
 {
-    return link_is_greeted(k) && m->session == peer_session(k->peer) && m->self.vpid == k->vpid &&
-           epoch_eq(m->self.epoch, k->epoch);
+    return neighbour_is_greeted(k) && m->session == peer_session(k->peer) &&
+           m->self.vpid == k->vpid && epoch_eq(m->self.epoch, k->epoch);
 }
 
 /* The other side knows no such session: its frames are lost, and a new one begins. */
-static void begin_session(struct core *c, struct link *k, const struct msg_welcome *m)
+static void begin_session(struct core *c, struct neighbour *k, const struct msg_welcome *m)
 {
     struct peer_link *o, *tmp;
 
     DL_FOREACH_SAFE(peer_links(k->peer), o, tmp)
     {
-        if (o != links_in(c->links))
-            links_close_conn(c->links, k, o, false);
+        if (o != neighbours_in(c->neighbours))
+            neighbours_close_conn(c->neighbours, k, o, false);
     }
     if (k->id == c->parent_id)
         c->parent_id = 0;
     k->epoch = m->self.epoch;
     k->vpid = m->self.vpid;
-    links_greeted(c->links, k, m->session);
+    neighbours_greeted(c->neighbours, k, m->session);
 }
 
-static void take_welcome(struct core *c, struct link *k, struct msg *msg)
+static void take_welcome(struct core *c, struct neighbour *k, struct msg *msg)
 {
     const struct msg_welcome *m = &msg->welcome;
-    struct peer_link *at = links_in(c->links);
+    struct peer_link *at = neighbours_in(c->neighbours);
 
-    if (k->incoming || at->state != PEER_LINK_GREETING || k->state == LINK_CLOSING ||
+    if (k->incoming || at->state != PEER_LINK_GREETING || k->state == NEIGHBOUR_CLOSING ||
         (m->self.vpid == VPID_HEAD && !k->head_role)) {
         if (peer_links_greeted(k->peer))
-            links_close_conn(c->links, k, at, false);
+            neighbours_close_conn(c->neighbours, k, at, false);
         else
-            links_close(c->links, k, false);
+            neighbours_close(c->neighbours, k, false);
         return;
     }
-    if (k->state != LINK_UP) {
+    if (k->state != NEIGHBOUR_UP) {
         c->retry_ms = CORE_RETRY_MIN_MS;
         c->retry_at = 0;
     }
@@ -306,29 +309,29 @@ static void take_welcome(struct core *c, struct link *k, struct msg *msg)
 
 /* BYE shows that we have read the REFUSE. A neighbour with other connections keeps them, unless
  * this daemon's epoch has ended: true. */
-static bool bye_and_close(struct core *c, struct link *k, enum refuse_why why)
+static bool bye_and_close(struct core *c, struct neighbour *k, enum refuse_why why)
 {
     struct msg bye = {.type = MSG_BYE};
     struct frame from = rml_from(c->rml);
-    struct peer_link *at = links_in(c->links);
+    struct peer_link *at = neighbours_in(c->neighbours);
 
-    links_send_on(c->links, k, at, &from, &bye);
+    neighbours_send_on(c->neighbours, k, at, &from, &bye);
     if ((why == REFUSE_RETRY || why == REFUSE_NEVER) && peer_links_greeted(k->peer) &&
         at->state < PEER_LINK_UP) {
-        links_close_conn(c->links, k, at, true);
+        neighbours_close_conn(c->neighbours, k, at, true);
         conn_redial_later(c, k);
         return true;
     }
-    links_close(c->links, k, true);
+    neighbours_close(c->neighbours, k, true);
     return false;
 }
 
-static void take_refuse(struct core *c, struct link *k, struct msg *msg)
+static void take_refuse(struct core *c, struct neighbour *k, struct msg *msg)
 {
     const struct msg_refuse *m = &msg->refuse;
 
     if (k->incoming) {
-        links_close(c->links, k, false);
+        neighbours_close(c->neighbours, k, false);
         return;
     }
     if (bye_and_close(c, k, m->why))
@@ -350,7 +353,7 @@ static void take_refuse(struct core *c, struct link *k, struct msg *msg)
         out_log(&c->out, LOG_LEVEL_ERROR, "the head refuses this daemon: %s", m->text);
 }
 
-void greet_snapshot(struct core *c, struct link *k)
+void greet_snapshot(struct core *c, struct neighbour *k)
 {
     struct msg m = {.type = MSG_SNAPSHOT,
                     .snapshot = {.op = c->members.version, .radix = c->members.radix}};
@@ -363,9 +366,9 @@ void greet_snapshot(struct core *c, struct link *k)
     neigh_say(c, k, &m);
 }
 
-const struct link_handler greet_handlers[] = {
-    {MSG_HELLO, LINK_WHEN_ANY, take_hello},
-    {MSG_WELCOME, LINK_WHEN_ANY, take_welcome},
-    {MSG_REFUSE, LINK_WHEN_ANY, take_refuse},
+const struct neighbour_handler greet_handlers[] = {
+    {MSG_HELLO, NEIGHBOUR_WHEN_ANY, take_hello},
+    {MSG_WELCOME, NEIGHBOUR_WHEN_ANY, take_welcome},
+    {MSG_REFUSE, NEIGHBOUR_WHEN_ANY, take_refuse},
     {0},
 };

@@ -24,11 +24,11 @@
 #include <string.h>
 #include <utlist.h>
 
-void neigh_say(struct core *c, struct link *k, const struct msg *m)
+void neigh_say(struct core *c, struct neighbour *k, const struct msg *m)
 {
     struct frame from = rml_from(c->rml);
 
-    links_send(c->links, k, &from, m);
+    neighbours_send(c->neighbours, k, &from, m);
 }
 
 /* --- children that should be linked and are not */
@@ -77,7 +77,7 @@ static void tell_departure(struct core *c, struct msg_departed who)
 {
     struct msg gone = {.type = MSG_GONE, .gone = who};
     struct msg left = {.type = MSG_LEFT, .left = who};
-    struct link *up = links_by_id(c->links, c->parent_id);
+    struct neighbour *up = neighbours_by_id(c->neighbours, c->parent_id);
 
     if (members_live(&c->members, c->opts.vpid))
         core_send(c, VPID_HEAD, CLASS_CONTROL, &gone);
@@ -123,7 +123,7 @@ static void update_children(struct core *c)
     for (size_t i = 0; i < n; i++) {
         const struct member *kid = members_get(&c->members, kids[i]);
 
-        if (!links_up(c->links, &c->members, kids[i]))
+        if (!neighbours_up(c->neighbours, &c->members, kids[i]))
             missing_set(c, kids[i], members_epoch(&c->members, kid), c->opts.ack_ms);
     }
     DL_FOREACH_SAFE(c->missing, x, tmp)
@@ -132,7 +132,7 @@ static void update_children(struct core *c)
 
         for (size_t i = 0; i < n; i++)
             child |= kids[i] == x->id.vpid;
-        if (!child || links_up(c->links, &c->members, x->id.vpid) ||
+        if (!child || neighbours_up(c->neighbours, &c->members, x->id.vpid) ||
             !members_current(&c->members, x->id.vpid, x->id.epoch))
             missing_drop(c, x);
     }
@@ -140,30 +140,30 @@ static void update_children(struct core *c)
 
 /* --- the lifeline */
 
-static struct link *find_outgoing(const struct core *c, uint32_t vpid)
+static struct neighbour *find_outgoing(const struct core *c, uint32_t vpid)
 {
-    struct link *k;
+    struct neighbour *k;
 
-    DL_FOREACH(links_first(c->links), k)
+    DL_FOREACH(neighbours_first(c->neighbours), k)
     {
-        if (!k->incoming && k->vpid == vpid && k->state != LINK_CLOSING)
+        if (!k->incoming && k->vpid == vpid && k->state != NEIGHBOUR_CLOSING)
             return k;
     }
     return NULL;
 }
 
-void neigh_bye(struct core *c, struct link *k)
+void neigh_bye(struct core *c, struct neighbour *k)
 {
     struct msg m = {.type = MSG_BYE};
 
-    if (k->state == LINK_CLOSING)
+    if (k->state == NEIGHBOUR_CLOSING)
         return;
-    if (k->state == LINK_CUT) { /* it learns the reason when it calls */
-        links_close(c->links, k, false);
+    if (k->state == NEIGHBOUR_CUT) { /* it learns the reason when it calls */
+        neighbours_close(c->neighbours, k, false);
         return;
     }
     neigh_say(c, k, &m);
-    k->state = LINK_CLOSING;
+    k->state = NEIGHBOUR_CLOSING;
     k->opened_ms = c->out.now_ms;
 }
 
@@ -172,43 +172,43 @@ static void connect_parent(struct core *c, uint32_t parent)
     struct msg_member facts = {0};
 
     if (parent == VPID_HEAD || !members_get(&c->members, parent)) {
-        links_connect(c->links, parent, c->opts.head_host, c->opts.head_port);
+        neighbours_connect(c->neighbours, parent, c->opts.head_host, c->opts.head_port);
         return;
     }
     facts = members_facts(&c->members, parent);
-    links_connect(c->links, parent, facts.address, facts.port);
+    neighbours_connect(c->neighbours, parent, facts.address, facts.port);
     msg_member_free(&facts);
 }
 
-static bool is_called(const struct link *k)
+static bool is_called(const struct neighbour *k)
 {
-    return k && (k->state != LINK_CUT || peer_links(k->peer));
+    return k && (k->state != NEIGHBOUR_CUT || peer_links(k->peer));
 }
 
 /* Unless it is being called already. A neighbour that is cut is called within its session. */
 static void call_parent(struct core *c, uint32_t parent)
 {
-    struct link *k = find_outgoing(c, parent);
+    struct neighbour *k = find_outgoing(c, parent);
 
     if (!k)
         connect_parent(c, parent);
     else if (!is_called(k))
-        links_dial(c->links, k);
+        neighbours_dial(c->neighbours, k);
 }
 
 /* The new lifeline is up: waiting messages of the old one go over it. */
-static void use_lifeline(struct core *c, struct link *k)
+static void use_lifeline(struct core *c, struct neighbour *k)
 {
     struct frame from = rml_from(c->rml);
-    struct link *old, *tmp;
+    struct neighbour *old, *tmp;
 
     c->lost_at = 0;
     c->ask_head = false;
     if (c->parent_id == k->id)
         return;
-    DL_FOREACH_SAFE(links_first(c->links), old, tmp)
+    DL_FOREACH_SAFE(neighbours_first(c->neighbours), old, tmp)
     {
-        if (old != k && !old->incoming && link_is_greeted(old))
+        if (old != k && !old->incoming && neighbour_is_greeted(old))
             neigh_bye(c, old);
     }
     c->parent_id = k->id;
@@ -224,7 +224,7 @@ static void use_lifeline(struct core *c, struct link *k)
 
 /* If the table has an earlier epoch of the peer, the table is stale. This link will bring the
  * missing broadcasts. */
-static bool of_former_life(const struct core *c, const struct link *k)
+static bool of_former_life(const struct core *c, const struct neighbour *k)
 {
     struct epoch now = members_epoch(&c->members, members_get(&c->members, k->vpid));
 
@@ -234,18 +234,19 @@ static bool of_former_life(const struct core *c, const struct link *k)
 static void update_parent(struct core *c)
 {
     uint32_t parent = members_parent(&c->members);
-    struct link *k;
+    struct neighbour *k;
 
     if (parent == TREE_NONE)
         return;
     k = find_outgoing(c, parent);
-    if (k && link_is_greeted(k) && !k->joining && of_former_life(c, k)) {
+    if (k && neighbour_is_greeted(k) && !k->joining && of_former_life(c, k)) {
         if (k->id == c->parent_id)
             c->parent_id = 0;
-        links_close(c->links, k, false);
+        neighbours_close(c->neighbours, k, false);
         k = NULL;
     }
-    if (k && k->state == LINK_UP && members_current(&c->members, parent, k->epoch) && !k->joining) {
+    if (k && k->state == NEIGHBOUR_UP && members_current(&c->members, parent, k->epoch) &&
+        !k->joining) {
         use_lifeline(c, k);
         return;
     }
@@ -268,7 +269,7 @@ void neigh_update(struct core *c)
 
 /* --- losses */
 
-static enum link_loss_whose who_is(const struct core *c, const struct link *k)
+static enum link_loss_whose who_is(const struct core *c, const struct neighbour *k)
 {
     const struct member *m = members_get(&c->members, k->vpid);
 
@@ -291,13 +292,13 @@ static bool is_child(const struct core *c, uint32_t vpid)
 }
 
 /* An incoming link is closed. */
-static void lost_below(struct core *c, const struct link *k, enum link_loss_how what)
+static void lost_below(struct core *c, const struct neighbour *k, enum link_loss_how what)
 {
     struct msg_target id = {k->vpid, k->epoch};
 
     switch (link_loss_decide(who_is(c, k), what)) {
     case LOSS_WAIT:
-        if (is_child(c, k->vpid) && !links_up(c->links, &c->members, k->vpid)) {
+        if (is_child(c, k->vpid) && !neighbours_up(c->neighbours, &c->members, k->vpid)) {
             missing_set(c, k->vpid, k->epoch,
                         what == LOSS_AFTER_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
             missing_find(c, k->vpid)->broke = what == LOSS_BY_BREAK;
@@ -319,14 +320,14 @@ static void lost_below(struct core *c, const struct link *k, enum link_loss_how 
 /* The lifeline is up, and leads to the parent in the tree. */
 static bool on_parent(const struct core *c)
 {
-    const struct link *k = c->parent_id ? links_by_id(c->links, c->parent_id) : NULL;
+    const struct neighbour *k = c->parent_id ? neighbours_by_id(c->neighbours, c->parent_id) : NULL;
 
     return k && k->vpid == members_parent(&c->members);
 }
 
 /* The lifeline, or a connection that should become it, is closed. One that was up is made again at
  * once. */
-static void lost_above(struct core *c, const struct link *k, const char *why)
+static void lost_above(struct core *c, const struct neighbour *k, const char *why)
 {
     if (k->joining && !members_live(&c->members, c->opts.vpid)) {
         core_reset(c, "the head closed the connection before this daemon was wired");
@@ -339,7 +340,7 @@ static void lost_above(struct core *c, const struct link *k, const char *why)
     if (c->lost_at == 0)
         c->lost_at = c->out.now_ms;
     c->retry_ms = c->retry_ms > CORE_RETRY_MAX_MS / 2 ? CORE_RETRY_MAX_MS : 2 * c->retry_ms;
-    c->retry_at = c->out.now_ms + (k->state == LINK_UP ? 0 : c->retry_ms);
+    c->retry_at = c->out.now_ms + (k->state == NEIGHBOUR_UP ? 0 : c->retry_ms);
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_JOINING, "no connection to the head at %s:%u, tries again: %s",
                        c->opts.head_host, c->opts.head_port, why);
@@ -348,20 +349,21 @@ static void lost_above(struct core *c, const struct link *k, const char *why)
 }
 
 /* A member whose connections broke may come back within the session: frames to it wait. */
-static bool may_come_back(const struct core *c, const struct link *k, enum link_loss_how how)
+static bool may_come_back(const struct core *c, const struct neighbour *k, enum link_loss_how how)
 {
-    bool needed = k->incoming || k->id == c->parent_id || k->state == LINK_CUT;
+    bool needed = k->incoming || k->id == c->parent_id || k->state == NEIGHBOUR_CUT;
 
-    return link_is_greeted(k) && needed && !k->joining && !k->peer_bye && how == LOSS_BY_BREAK &&
-           !c->finishing && c->state != CORE_PARKED && who_is(c, k) == LOSS_OF_MEMBER;
+    return neighbour_is_greeted(k) && needed && !k->joining && !k->peer_bye &&
+           how == LOSS_BY_BREAK && !c->finishing && c->state != CORE_PARKED &&
+           who_is(c, k) == LOSS_OF_MEMBER;
 }
 
 /* The record is dropped before the consequences, which look at the others. */
-static void take_loss(struct core *c, const struct link *was, enum link_loss_how how,
+static void take_loss(struct core *c, const struct neighbour *was, enum link_loss_how how,
                       const char *why)
 {
-    if (was->vpid == VPID_NONE || (was->incoming && was->state == LINK_GREETING) ||
-        (was->state == LINK_REFUSED && who_is(c, was) != LOSS_OF_LEAVER))
+    if (was->vpid == VPID_NONE || (was->incoming && was->state == NEIGHBOUR_GREETING) ||
+        (was->state == NEIGHBOUR_REFUSED && who_is(c, was) != LOSS_OF_LEAVER))
         return;
     if (was->incoming)
         lost_below(c, was, how);
@@ -369,22 +371,22 @@ static void take_loss(struct core *c, const struct link *was, enum link_loss_how
         lost_above(c, was, why);
 }
 
-void neigh_lost(struct core *c, struct link *k, enum link_loss_how how, const char *why)
+void neigh_lost(struct core *c, struct neighbour *k, enum link_loss_how how, const char *why)
 {
-    struct link was = *k;
+    struct neighbour was = *k;
 
     if (!may_come_back(c, k, how)) {
-        links_close(c->links, k, false);
-    } else if (k->state == LINK_UP) {
-        k->state = LINK_CUT;
+        neighbours_close(c->neighbours, k, false);
+    } else if (k->state == NEIGHBOUR_UP) {
+        k->state = NEIGHBOUR_CUT;
         k->opened_ms = c->out.now_ms;
     }
     take_loss(c, &was, how, why);
 }
 
-void neigh_end(struct core *c, struct link *k, const char *why)
+void neigh_end(struct core *c, struct neighbour *k, const char *why)
 {
-    struct link was = *k;
+    struct neighbour was = *k;
 
     conn_end(c, k);
     take_loss(c, &was, LOSS_AFTER_BYE, why);
@@ -438,7 +440,7 @@ static void report_missing(struct core *c)
         }
         missing_drop(c, x);
         if (members_current(&c->members, id.vpid, id.epoch) &&
-            !links_up(c->links, &c->members, id.vpid) &&
+            !neighbours_up(c->neighbours, &c->members, id.vpid) &&
             link_loss_decide(LOSS_OF_MEMBER, LOSS_AFTER_GRACE) == LOSS_DECLARE)
             tell_loss(c, id, "its link broke and was not restored in time");
     }
@@ -485,7 +487,7 @@ uint64_t neigh_deadline(const struct core *c)
 
 /* --- messages */
 
-static void take_bye(struct core *c, struct link *k, struct msg *m)
+static void take_bye(struct core *c, struct neighbour *k, struct msg *m)
 {
     bool lifeline = k->id == c->parent_id;
 
@@ -496,17 +498,17 @@ static void take_bye(struct core *c, struct link *k, struct msg *m)
         c->ask_head = true;
         out_log(&c->out, LOG_LEVEL_WARN, "vpid %u ended the lifeline", k->vpid);
     }
-    if (k->state == LINK_UP)
+    if (k->state == NEIGHBOUR_UP)
         neigh_bye(c, k);
     neigh_end(c, k, "closed in order");
 }
 
-static void take_left(struct core *c, struct link *k, struct msg *m)
+static void take_left(struct core *c, struct neighbour *k, struct msg *m)
 {
     tell_departure(c, m->left);
 }
 
-static void take_xack(struct core *c, struct link *k, struct msg *m)
+static void take_xack(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct frame from = rml_from(c->rml);
 
@@ -515,17 +517,17 @@ static void take_xack(struct core *c, struct link *k, struct msg *m)
 }
 
 /* The peer has read our REFUSE, so the refused HELLO was no late frame. */
-static void take_bye_of_refused(struct core *c, struct link *k, struct msg *m)
+static void take_bye_of_refused(struct core *c, struct neighbour *k, struct msg *m)
 {
     if (core_is_head(c))
         head_lost(c->head, k->vpid, k->epoch, "a new process of this vpid has called the head");
     neigh_end(c, k, "refused");
 }
 
-const struct link_handler neigh_handlers[] = {
-    {MSG_BYE, LINK_WHEN_GREETED, take_bye},
-    {MSG_BYE, LINK_WHEN_REFUSED, take_bye_of_refused},
-    {MSG_XACK, LINK_WHEN_GREETED, take_xack},
-    {MSG_LEFT, LINK_WHEN_GREETED, take_left},
+const struct neighbour_handler neigh_handlers[] = {
+    {MSG_BYE, NEIGHBOUR_WHEN_GREETED, take_bye},
+    {MSG_BYE, NEIGHBOUR_WHEN_REFUSED, take_bye_of_refused},
+    {MSG_XACK, NEIGHBOUR_WHEN_GREETED, take_xack},
+    {MSG_LEFT, NEIGHBOUR_WHEN_GREETED, take_left},
     {0},
 };

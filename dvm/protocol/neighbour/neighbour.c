@@ -4,26 +4,26 @@
  * In: connections that the driver has accepted or that this daemon wants; frames to be sent. Out:
  * CONNECT, SEND and CLOSE actions in the outbox.
  *
- * States of a neighbour (enum link_state): connecting (outgoing only), greeting, up, cut while it
- * has no connection, then closing or refused. The core steps them (greet.c, neigh.c); this file
+ * States of a neighbour (enum neighbour_state): connecting (outgoing only), greeting, up, cut while
+ * it has no connection, then closing or refused. The core steps them (greet.c, neigh.c); this file
  * makes and removes the records. Its frames and connections are dvm/protocol/peer's.
  *
  * Invariants: the newest neighbour comes first, so a new session with a daemon is used
- * before the one that it replaces. links_up() and links_hop() give only a live member in its
- * present epoch.
+ * before the one that it replaces. neighbours_up() and neighbours_hop() give only a live member in
+ * its present epoch.
  *
- * Failures: a connection beyond LINKS_MAX is closed at once. A neighbour that is lost is only
+ * Failures: a connection beyond NEIGHBOURS_MAX is closed at once. A neighbour that is lost is only
  * removed here; neigh.c and link_loss decide what follows. */
-#include "dvm/protocol/link/link.h"
+#include "dvm/protocol/neighbour/neighbour.h"
 
 #include "base/log/log.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
-struct links {
+struct neighbours {
     struct out *out;
-    struct link *list; /* newest first */
+    struct neighbour *list; /* newest first */
     size_t n;
     uint64_t last_id;
     uint64_t last_session;
@@ -31,37 +31,37 @@ struct links {
     struct peer_link *in; /* the connection whose frame is being processed */
 };
 
-struct links *links_create(struct out *out)
+struct neighbours *neighbours_create(struct out *out)
 {
-    struct links *l = xcalloc(1, sizeof(*l));
+    struct neighbours *l = xcalloc(1, sizeof(*l));
 
     l->out = out;
     return l;
 }
 
-void links_destroy(struct links *l)
+void neighbours_destroy(struct neighbours *l)
 {
     if (!l)
         return;
     while (l->list)
-        links_drop(l, l->list);
+        neighbours_drop(l, l->list);
     free(l);
 }
 
-struct link *links_first(const struct links *l)
+struct neighbour *neighbours_first(const struct neighbours *l)
 {
     return l->list;
 }
 
-size_t links_count(const struct links *l)
+size_t neighbours_count(const struct neighbours *l)
 {
     return l->n;
 }
 
-uint64_t links_again(const struct links *l)
+uint64_t neighbours_again(const struct neighbours *l)
 {
     uint64_t n = l->again;
-    const struct link *k;
+    const struct neighbour *k;
 
     DL_FOREACH(l->list, k)
     {
@@ -70,9 +70,9 @@ uint64_t links_again(const struct links *l)
     return n;
 }
 
-struct link *links_by_id(const struct links *l, uint64_t id)
+struct neighbour *neighbours_by_id(const struct neighbours *l, uint64_t id)
 {
-    struct link *k;
+    struct neighbour *k;
 
     DL_FOREACH(l->list, k)
     {
@@ -82,10 +82,11 @@ struct link *links_by_id(const struct links *l, uint64_t id)
     return NULL;
 }
 
-struct link *links_by_conn(const struct links *l, uint64_t conn, struct peer_link **at)
+struct neighbour *neighbours_by_conn(const struct neighbours *l, uint64_t conn,
+                                     struct peer_link **at)
 {
     struct peer_link *found;
-    struct link *k;
+    struct neighbour *k;
 
     DL_FOREACH(l->list, k)
     {
@@ -99,30 +100,30 @@ struct link *links_by_conn(const struct links *l, uint64_t conn, struct peer_lin
     return NULL;
 }
 
-bool link_is_greeted(const struct link *k)
+bool neighbour_is_greeted(const struct neighbour *k)
 {
-    return k->state == LINK_UP || k->state == LINK_CUT;
+    return k->state == NEIGHBOUR_UP || k->state == NEIGHBOUR_CUT;
 }
 
-struct link *links_hop(const struct links *l, const struct members *m, uint32_t vpid)
+struct neighbour *neighbours_hop(const struct neighbours *l, const struct members *m, uint32_t vpid)
 {
-    struct link *k;
+    struct neighbour *k;
 
     if (!members_live(m, vpid))
         return NULL;
     DL_FOREACH(l->list, k)
     {
-        if (k->vpid == vpid && link_is_greeted(k) &&
+        if (k->vpid == vpid && neighbour_is_greeted(k) &&
             epoch_eq(k->epoch, members_epoch(m, members_get(m, vpid))))
             return k;
     }
     return NULL;
 }
 
-struct link *links_session(const struct links *l, uint32_t vpid, struct epoch epoch,
-                           uint64_t session)
+struct neighbour *neighbours_session(const struct neighbours *l, uint32_t vpid, struct epoch epoch,
+                                     uint64_t session)
 {
-    struct link *k;
+    struct neighbour *k;
 
     DL_FOREACH(l->list, k)
     {
@@ -133,29 +134,30 @@ struct link *links_session(const struct links *l, uint32_t vpid, struct epoch ep
     return NULL;
 }
 
-uint64_t links_new_session(struct links *l)
+uint64_t neighbours_new_session(struct neighbours *l)
 {
     return ++l->last_session;
 }
 
-struct link *links_up(const struct links *l, const struct members *m, uint32_t vpid)
+struct neighbour *neighbours_up(const struct neighbours *l, const struct members *m, uint32_t vpid)
 {
-    struct link *k;
+    struct neighbour *k;
 
     if (!members_live(m, vpid))
         return NULL;
     DL_FOREACH(l->list, k)
     {
-        if (k->vpid == vpid && k->state == LINK_UP &&
+        if (k->vpid == vpid && k->state == NEIGHBOUR_UP &&
             epoch_eq(k->epoch, members_epoch(m, members_get(m, vpid))))
             return k;
     }
     return NULL;
 }
 
-static struct link *add_link(struct links *l, uint64_t conn, enum peer_link_state state)
+static struct neighbour *add_neighbour(struct neighbours *l, uint64_t conn,
+                                       enum peer_link_state state)
 {
-    struct link *k = xcalloc(1, sizeof(*k));
+    struct neighbour *k = xcalloc(1, sizeof(*k));
 
     k->id = conn;
     k->vpid = VPID_NONE;
@@ -167,30 +169,31 @@ static struct link *add_link(struct links *l, uint64_t conn, enum peer_link_stat
     return k;
 }
 
-struct link *links_accept(struct links *l, uint64_t conn)
+struct neighbour *neighbours_accept(struct neighbours *l, uint64_t conn)
 {
-    struct link *k;
+    struct neighbour *k;
 
-    if (l->n >= LINKS_MAX) {
+    if (l->n >= NEIGHBOURS_MAX) {
         out_close(l->out, conn, false);
         return NULL;
     }
-    k = add_link(l, conn, PEER_LINK_GREETING);
+    k = add_neighbour(l, conn, PEER_LINK_GREETING);
     k->incoming = true;
-    k->state = LINK_GREETING;
+    k->state = NEIGHBOUR_GREETING;
     return k;
 }
 
-static void ask_connection(struct links *l, const struct link *k, uint64_t conn)
+static void ask_connection(struct neighbours *l, const struct neighbour *k, uint64_t conn)
 {
     struct out_act *act = out_add(l->out, OUT_CONNECT);
 
     act->connect = (struct out_connect){conn, xstrdup(k->host), k->port};
 }
 
-struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uint16_t port)
+struct neighbour *neighbours_connect(struct neighbours *l, uint32_t vpid, const char *host,
+                                     uint16_t port)
 {
-    struct link *k = add_link(l, LINK_OUTGOING | ++l->last_id, PEER_LINK_DIALING);
+    struct neighbour *k = add_neighbour(l, CONN_OUTGOING | ++l->last_id, PEER_LINK_DIALING);
 
     k->vpid = vpid;
     k->host = xstrdup(host);
@@ -199,11 +202,11 @@ struct link *links_connect(struct links *l, uint32_t vpid, const char *host, uin
     return k;
 }
 
-struct peer_link *links_dial(struct links *l, struct link *k)
+struct peer_link *neighbours_dial(struct neighbours *l, struct neighbour *k)
 {
     struct peer_link *at;
 
-    at = peer_link_add(k->peer, LINK_OUTGOING | (l->last_id + 1), PEER_LINK_DIALING);
+    at = peer_link_add(k->peer, CONN_OUTGOING | (l->last_id + 1), PEER_LINK_DIALING);
     if (!at)
         return NULL;
     l->last_id++;
@@ -211,49 +214,51 @@ struct peer_link *links_dial(struct links *l, struct link *k)
     return at;
 }
 
-struct peer_link *links_adopt(struct links *l, struct link *k, struct link *caller)
+struct peer_link *neighbours_adopt(struct neighbours *l, struct neighbour *k,
+                                   struct neighbour *caller)
 {
     struct peer_link *at = peer_link_move(k->peer, caller->peer);
 
     if (at)
-        links_drop(l, caller);
+        neighbours_drop(l, caller);
     return at;
 }
 
-void links_greeted(struct links *l, struct link *k, uint64_t session)
+void neighbours_greeted(struct neighbours *l, struct neighbour *k, uint64_t session)
 {
     struct peer_link *at = l->in ? l->in : peer_links(k->peer);
 
-    k->state = LINK_UP;
+    k->state = NEIGHBOUR_UP;
     peer_begin(k->peer, session);
     if (at && peer_link_greeted(k->peer, at, 0, false) < 0)
         out_log(l->out, LOG_LEVEL_ERROR, "a new session with vpid %u has frames", k->vpid);
 }
 
-struct peer_link *links_in(const struct links *l)
+struct peer_link *neighbours_in(const struct neighbours *l)
 {
     return l->in;
 }
 
-void links_set_in(struct links *l, struct peer_link *at)
+void neighbours_set_in(struct neighbours *l, struct peer_link *at)
 {
     l->in = at;
 }
 
-void links_drop_conn(struct links *l, struct link *k, struct peer_link *at)
+void neighbours_drop_conn(struct neighbours *l, struct neighbour *k, struct peer_link *at)
 {
     if (l->in == at)
         l->in = NULL;
     peer_link_drop(k->peer, at);
 }
 
-void links_close_conn(struct links *l, struct link *k, struct peer_link *at, bool flush)
+void neighbours_close_conn(struct neighbours *l, struct neighbour *k, struct peer_link *at,
+                           bool flush)
 {
     out_close(l->out, at->conn, flush);
-    links_drop_conn(l, k, at);
+    neighbours_drop_conn(l, k, at);
 }
 
-void links_drop(struct links *l, struct link *k)
+void neighbours_drop(struct neighbours *l, struct neighbour *k)
 {
     struct peer_link *at;
 
@@ -270,7 +275,7 @@ void links_drop(struct links *l, struct link *k)
     free(k);
 }
 
-void links_close(struct links *l, struct link *k, bool flush)
+void neighbours_close(struct neighbours *l, struct neighbour *k, bool flush)
 {
     struct peer_link *at;
 
@@ -278,16 +283,16 @@ void links_close(struct links *l, struct link *k, bool flush)
     {
         out_close(l->out, at->conn, flush);
     }
-    links_drop(l, k);
+    neighbours_drop(l, k);
 }
 
-bool link_is_unnumbered(enum msg_type type)
+bool neighbours_msg_is_unnumbered(enum msg_type type)
 {
     return type == MSG_HELLO || type == MSG_WELCOME || type == MSG_REFUSE || type == MSG_PING ||
            type == MSG_PONG || type == MSG_HOP_ACK;
 }
 
-static struct peer_link *choose_conn(const struct links *l, const struct link *k)
+static struct peer_link *choose_conn(const struct neighbours *l, const struct neighbour *k)
 {
     struct peer_link *at, *best = peer_best(k->peer);
 
@@ -299,7 +304,7 @@ static struct peer_link *choose_conn(const struct links *l, const struct link *k
     return best ? best : peer_links(k->peer);
 }
 
-static void encode_frame(struct buf *b, const struct link *k, const struct frame *from,
+static void encode_frame(struct buf *b, const struct neighbour *k, const struct frame *from,
                          const struct msg *m)
 {
     struct frame f = *from;
@@ -312,8 +317,8 @@ static void encode_frame(struct buf *b, const struct link *k, const struct frame
     msg_encode(b, m);
 }
 
-void links_send_on(struct links *l, struct link *k, struct peer_link *at, const struct frame *from,
-                   const struct msg *m)
+void neighbours_send_on(struct neighbours *l, struct neighbour *k, struct peer_link *at,
+                        const struct frame *from, const struct msg *m)
 {
     BUF_AUTO struct buf b = {0};
 
@@ -321,25 +326,26 @@ void links_send_on(struct links *l, struct link *k, struct peer_link *at, const 
     peer_send_on(k->peer, at, b.data, b.len);
 }
 
-void links_send(struct links *l, struct link *k, const struct frame *from, const struct msg *m)
+void neighbours_send(struct neighbours *l, struct neighbour *k, const struct frame *from,
+                     const struct msg *m)
 {
     struct peer_link *at = choose_conn(l, k);
     BUF_AUTO struct buf b = {0};
 
-    if (peer_session(k->peer) && !link_is_unnumbered(m->type)) {
+    if (peer_session(k->peer) && !neighbours_msg_is_unnumbered(m->type)) {
         encode_frame(&b, k, from, m);
         peer_send(k->peer, b.data, b.len);
     } else if (at) {
-        links_send_on(l, k, at, from, m);
+        neighbours_send_on(l, k, at, from, m);
     }
 }
 
-void links_send_op(struct links *l, struct link *k, const void *frame, size_t len)
+void neighbours_send_op(struct neighbours *l, struct neighbour *k, const void *frame, size_t len)
 {
     peer_send(k->peer, frame, len);
 }
 
-int links_send_raw(struct links *l, struct link *k, const void *frame, size_t len)
+int neighbours_send_raw(struct neighbours *l, struct neighbour *k, const void *frame, size_t len)
 {
     if (peer_full(k->peer))
         return -1;
@@ -347,8 +353,8 @@ int links_send_raw(struct links *l, struct link *k, const void *frame, size_t le
     return 0;
 }
 
-int links_relay(struct links *l, struct link *k, const struct frame *f, const void *body,
-                size_t len)
+int neighbours_relay(struct neighbours *l, struct neighbour *k, const struct frame *f,
+                     const void *body, size_t len)
 {
     BUF_AUTO struct buf b = {0};
     struct frame next = *f;

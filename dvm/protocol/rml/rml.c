@@ -60,7 +60,7 @@ struct rml_stream {
 struct rml {
     struct out *out;
     struct members *members;
-    struct links *links;
+    struct neighbours *neighbours;
     struct rml_stream *streams; /* by (vpid, class) */
     struct rml_stream *acks;    /* that owe an acknowledgement, by time */
     struct rml_stream
@@ -116,14 +116,14 @@ static void want_resend(struct rml *r, struct rml_stream *s)
     DL_APPEND2(r->resends[s->waits_in], s, resend_prev, resend_next);
 }
 
-struct rml *rml_create(struct out *out, struct members *members, struct links *links,
+struct rml *rml_create(struct out *out, struct members *members, struct neighbours *neighbours,
                        size_t backlog_max)
 {
     struct rml *r = xcalloc(1, sizeof(*r));
 
     r->out = out;
     r->members = members;
-    r->links = links;
+    r->neighbours = neighbours;
     r->backlog_max = backlog_max ? backlog_max : RML_BACKLOG_MAX;
     r->behind.vpid = VPID_NONE;
     return r;
@@ -249,13 +249,13 @@ static struct frame make_header(const struct rml *r, const struct rml_stream *s,
     return f;
 }
 
-/* The link to the next hop, or NULL while it is being made. */
-static struct link *find_hop(const struct rml *r, uint32_t dst)
+/* The neighbour that is the next hop, or NULL while no link to it is up. */
+static struct neighbour *find_hop(const struct rml *r, uint32_t dst)
 {
     struct tree t = members_tree(r->members);
     uint32_t next = tree_next_hop(&t, r->members->self, dst);
 
-    return next == TREE_NONE ? NULL : links_hop(r->links, r->members, next);
+    return next == TREE_NONE ? NULL : neighbours_hop(r->neighbours, r->members, next);
 }
 
 static uint64_t mix_route(uint64_t route, uint64_t part)
@@ -265,7 +265,7 @@ static uint64_t mix_route(uint64_t route, uint64_t part)
 
 /* Names the session with the next hop, and the relays that follow with their epochs. While it is
  * the same, no relay can have lost a frame: neighbours lose none within a session. */
-static uint64_t find_route(const struct rml *r, const struct link *hop, uint32_t dst)
+static uint64_t find_route(const struct rml *r, const struct neighbour *hop, uint32_t dst)
 {
     struct tree t = members_tree(r->members);
     uint64_t route = mix_route(mix_route(1469598103934665603ull, hop->id), peer_session(hop->peer));
@@ -280,7 +280,7 @@ static uint64_t find_route(const struct rml *r, const struct link *hop, uint32_t
 
 static void push_frames(struct rml *r, struct rml_stream *s)
 {
-    struct link *k = find_hop(r, s->key.vpid);
+    struct neighbour *k = find_hop(r, s->key.vpid);
     struct rml_frame *f;
 
     if (!k || !s->unacked)
@@ -293,7 +293,7 @@ static void push_frames(struct rml *r, struct rml_stream *s)
             continue;
         if (s->in_flight > 0 && s->in_flight + f->bytes.len > RML_WINDOW_BYTES)
             return;
-        if (links_send_raw(r->links, k, f->bytes.data, f->bytes.len) < 0) {
+        if (neighbours_send_raw(r->neighbours, k, f->bytes.data, f->bytes.len) < 0) {
             r->no_room = true;
             return;
         }
@@ -453,12 +453,12 @@ static void local_input(struct rml *r, const struct frame *f, const uint8_t *dat
 /* A frame that is not relayed is sent again by its source when the routes are there. */
 static void relay_frame(struct rml *r, const struct frame *f, const uint8_t *data, size_t len)
 {
-    struct link *k = find_hop(r, f->dst);
+    struct neighbour *k = find_hop(r, f->dst);
 
     if (f->hops >= FRAME_HOPS_MAX)
         r->circled++;
-    else if (!k ||
-             links_relay(r->links, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES) < 0)
+    else if (!k || neighbours_relay(r->neighbours, k, f, data + FRAME_HEADER_BYTES,
+                                    len - FRAME_HEADER_BYTES) < 0)
         r->unrelayed++;
 }
 
@@ -544,7 +544,7 @@ void rml_routes_changed(struct rml *r)
     take_deferred(r);
     HASH_ITER(hh, r->streams, s, tmp)
     {
-        const struct link *k = s->in_flight ? find_hop(r, s->key.vpid) : NULL;
+        const struct neighbour *k = s->in_flight ? find_hop(r, s->key.vpid) : NULL;
 
         if (k && s->route != find_route(r, k, s->key.vpid))
             resend_unacked(r, s);
@@ -578,7 +578,7 @@ void rml_forget(struct rml *r, uint32_t vpid)
 
 static void send_ack(struct rml *r, struct rml_stream *s)
 {
-    struct link *k = find_hop(r, s->key.vpid);
+    struct neighbour *k = find_hop(r, s->key.vpid);
     struct frame h = make_header(r, s, MSG_RACK);
     BUF_AUTO struct buf b = {0};
 
@@ -588,16 +588,16 @@ static void send_ack(struct rml *r, struct rml_stream *s)
         return;
     buf_init(&b, FRAME_HEADER_BYTES);
     frame_encode(&b, &h);
-    if (links_send_raw(r->links, k, b.data, b.len) < 0)
+    if (neighbours_send_raw(r->neighbours, k, b.data, b.len) < 0)
         want_ack(r, s, false);
 }
 
 /* The next hop is cut: what was sent still waits here. */
 static bool is_at_hand(const struct rml *r, const struct rml_stream *s)
 {
-    const struct link *k = find_hop(r, s->key.vpid);
+    const struct neighbour *k = find_hop(r, s->key.vpid);
 
-    return k && k->state == LINK_CUT;
+    return k && k->state == NEIGHBOUR_CUT;
 }
 
 void rml_tick(struct rml *r)

@@ -4,8 +4,8 @@
 #ifndef DVM_RML_RML_H
 #define DVM_RML_RML_H
 
-#include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/neighbour/neighbour.h"
 
 #define RML_WINDOW_BYTES (4u << 20) /* in flight per stream; more waits at the sender */
 #define RML_REORDER_MAX 256 /* early frames that are kept; more are dropped and sent again */
@@ -23,7 +23,7 @@
 struct rml;
 
 /* Borrows all but backlog_max, the limit for the bytes of a stream (0: RML_BACKLOG_MAX). */
-struct rml *rml_create(struct out *out, struct members *members, struct links *links,
+struct rml *rml_create(struct out *out, struct members *members, struct neighbours *neighbours,
                        size_t backlog_max);
 void rml_destroy(struct rml *r);
 /* This daemon's own epoch, none at first. */

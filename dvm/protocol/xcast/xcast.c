@@ -33,7 +33,7 @@ struct xcast_child {
 struct xcast {
     struct out *out;
     struct members *members;
-    struct links *links;
+    struct neighbours *neighbours;
     struct xcast_op ring[XCAST_RING];
     uint64_t last;     /* head: number of the last operation started */
     uint64_t complete; /* head: all daemons are known to have processed all up to this one */
@@ -41,13 +41,13 @@ struct xcast {
     struct xcast_child *children;
 };
 
-struct xcast *xcast_create(struct out *out, struct members *members, struct links *links)
+struct xcast *xcast_create(struct out *out, struct members *members, struct neighbours *neighbours)
 {
     struct xcast *x = xcalloc(1, sizeof(*x));
 
     x->out = out;
     x->members = members;
-    x->links = links;
+    x->neighbours = neighbours;
     return x;
 }
 
@@ -83,7 +83,7 @@ static void keep_op(struct xcast *x, const struct msg *m)
     slot->op = msg_op(m);
 }
 
-static void send_kept(struct xcast *x, struct link *k, const struct frame *from, uint64_t op)
+static void send_kept(struct xcast *x, struct neighbour *k, const struct frame *from, uint64_t op)
 {
     const struct xcast_op *slot = &x->ring[op % XCAST_RING];
     struct cur c = cur_of(slot->body.data, slot->body.len);
@@ -95,7 +95,7 @@ static void send_kept(struct xcast *x, struct link *k, const struct frame *from,
     buf_init(&b, MSG_DATA_MAX);
     frame_encode(&b, &f);
     buf_put_raw(&b, slot->body.data + 2, slot->body.len - 2);
-    links_send_op(x->links, k, b.data, b.len);
+    neighbours_send_op(x->neighbours, k, b.data, b.len);
 }
 
 static size_t children_of(const struct xcast *x, uint32_t **list)
@@ -115,27 +115,27 @@ void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *
 {
     FREE_AUTO uint32_t *list = NULL;
     size_t n = children_of(x, &list);
-    struct link *k;
+    struct neighbour *k;
 
     keep_op(x, m);
     for (size_t i = 0; i < n; i++) {
-        k = links_hop(x->links, x->members, list[i]);
+        k = neighbours_hop(x->neighbours, x->members, list[i]);
         if (k) /* a child without a session asks when it is back */
             send_kept(x, k, from, msg_op(m));
     }
     /* daemons linked to us outside the tree, before they reach their place in it */
-    DL_FOREACH(links_first(x->links), k)
+    DL_FOREACH(neighbours_first(x->neighbours), k)
     {
         bool child = false;
 
         for (size_t i = 0; i < n; i++)
             child |= list[i] == k->vpid;
-        if (link_is_greeted(k) && k->incoming && !k->joining && !child)
+        if (neighbour_is_greeted(k) && k->incoming && !k->joining && !child)
             send_kept(x, k, from, msg_op(m));
     }
 }
 
-bool xcast_replay(struct xcast *x, struct link *k, const struct frame *from, uint64_t have)
+bool xcast_replay(struct xcast *x, struct neighbour *k, const struct frame *from, uint64_t have)
 {
     for (uint64_t op = have + 1; op <= x->members->version; op++) {
         if (x->ring[op % XCAST_RING].op != op)
@@ -206,7 +206,7 @@ void xcast_check(struct xcast *x, const struct frame *from)
     FREE_AUTO uint32_t *list = NULL;
     uint32_t parent = members_parent(x->members);
     size_t n = children_of(x, &list);
-    struct link *k;
+    struct neighbour *k;
 
     prune_children(x, list, n);
     for (size_t i = 0; i < n; i++) {
@@ -217,12 +217,12 @@ void xcast_check(struct xcast *x, const struct frame *from)
         x->complete = x->members->version;
         return;
     }
-    k = parent == TREE_NONE ? NULL : links_hop(x->links, x->members, parent);
+    k = parent == TREE_NONE ? NULL : neighbours_hop(x->neighbours, x->members, parent);
     if (k && x->acked_up < x->members->version) {
         struct msg m = {.type = MSG_XACK, .xack = {x->members->version}};
 
         x->acked_up = x->members->version;
-        links_send(x->links, k, from, &m);
+        neighbours_send(x->neighbours, k, from, &m);
     }
 }
 

@@ -4,8 +4,8 @@
 #ifndef DVM_XCAST_XCAST_H
 #define DVM_XCAST_XCAST_H
 
-#include "dvm/protocol/link/link.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/neighbour/neighbour.h"
 
 /* Each operation has a number, which is also the membership version that it makes. An operation is
  * forwarded before it is handled, so that a parent tells a child the cause before it closes its
@@ -22,7 +22,7 @@
 struct xcast;
 
 /* Borrows all. */
-struct xcast *xcast_create(struct out *out, struct members *members, struct links *links);
+struct xcast *xcast_create(struct out *out, struct members *members, struct neighbours *neighbours);
 void xcast_destroy(struct xcast *x);
 /* Head: every daemon is known to have processed all operations up to this one. */
 uint64_t xcast_completed(const struct xcast *x);
@@ -32,7 +32,7 @@ uint64_t xcast_completed(const struct xcast *x);
 void xcast_forward(struct xcast *x, const struct frame *from, const struct msg *m);
 /* Sends every kept operation after `have` over a link that came up; false if some are no longer
  * kept. */
-bool xcast_replay(struct xcast *x, struct link *k, const struct frame *from, uint64_t have);
+bool xcast_replay(struct xcast *x, struct neighbour *k, const struct frame *from, uint64_t have);
 void xcast_ack(struct xcast *x, uint32_t vpid, struct epoch epoch, uint64_t version);
 /* Acknowledges to the parent, or completes at the head, if that is due now. */
 void xcast_check(struct xcast *x, const struct frame *from);

@@ -15,7 +15,7 @@
 struct world {
     struct out out;
     struct members members;
-    struct links *links;
+    struct neighbours *neighbours;
     struct rml *rml;
     struct gather *gather;
 };
@@ -28,8 +28,8 @@ static void make(struct world *w)
     memset(w, 0, sizeof(*w));
     members_init(&w->members, 0, 2);
     members_add(&w->members, list, 2);
-    w->links = links_create(&w->out);
-    w->rml = rml_create(&w->out, &w->members, w->links, 0);
+    w->neighbours = neighbours_create(&w->out);
+    w->rml = rml_create(&w->out, &w->members, w->neighbours, 0);
     w->gather = gather_create(&w->out, w->rml, &w->members);
 }
 
@@ -37,7 +37,7 @@ static void end(struct world *w)
 {
     gather_destroy(w->gather);
     rml_destroy(w->rml);
-    links_destroy(w->links);
+    neighbours_destroy(w->neighbours);
     members_free(&w->members);
     out_free(&w->out);
 }

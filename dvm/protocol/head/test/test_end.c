@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/head/head.h"
-#include "dvm/protocol/link/link.h"
+#include "dvm/protocol/neighbour/neighbour.h"
 
 #define INC 5u
 #define CONN 7u
@@ -17,7 +17,7 @@
 struct world { /* a head with one member, that a tool has asked at */
     struct out out;
     struct members members;
-    struct links *links;
+    struct neighbours *neighbours;
     struct rml *rml;
     struct head *head;
 };
@@ -42,18 +42,18 @@ static void open_world(struct world *w)
 {
     struct head_opts o = {
         .cluster = "c", .incarnation = INC, .size = 1, .ack_ms = 10000, .silent_ms = 30000};
-    struct link *k;
+    struct neighbour *k;
 
     *w = (struct world){.out.now_ms = 1000};
     members_init(&w->members, VPID_HEAD, 2);
     add_member(w, VPID_HEAD);
     add_member(w, 1);
-    w->links = links_create(&w->out);
-    k = links_accept(w->links, CONN);
+    w->neighbours = neighbours_create(&w->out);
+    k = neighbours_accept(w->neighbours, CONN);
     k->vpid = 1;
     k->epoch = (struct epoch){INC, 2};
-    links_greeted(w->links, k, 1);
-    w->rml = rml_create(&w->out, &w->members, w->links, 0);
+    neighbours_greeted(w->neighbours, k, 1);
+    w->rml = rml_create(&w->out, &w->members, w->neighbours, 0);
     rml_set_epoch(w->rml, (struct epoch){INC, 1});
     w->head = head_create(&o, &w->out, &w->members, w->rml);
 }
@@ -62,7 +62,7 @@ static void close_world(struct world *w)
 {
     head_destroy(w->head);
     rml_destroy(w->rml);
-    links_destroy(w->links);
+    neighbours_destroy(w->neighbours);
     members_free(&w->members);
     out_free(&w->out);
 }

@@ -20,7 +20,7 @@
 struct daemon {
     struct out out;
     struct members members;
-    struct links *links;
+    struct neighbours *neighbours;
     struct rml *rml;
     struct buf got[16]; /* texts that were delivered, per sender and class in order */
 };
@@ -47,12 +47,12 @@ static struct msg_member facts_of(uint32_t vpid, uint64_t ctr)
     return (struct msg_member){vpid, {INC, ctr}, "host", "address", 1, 1};
 }
 
-static void link_up(struct daemon *d, uint32_t peer)
+static void neighbour_up(struct daemon *d, uint32_t peer)
 {
-    struct link *k = links_accept(d->links, conn_of(peer));
+    struct neighbour *k = neighbours_accept(d->neighbours, conn_of(peer));
 
     k->vpid = peer;
-    links_greeted(d->links, k, links_new_session(d->links));
+    neighbours_greeted(d->neighbours, k, neighbours_new_session(d->neighbours));
     k->epoch = (struct epoch){INC, 10 + peer};
 }
 
@@ -65,8 +65,8 @@ static struct net *net_new(void)
 
         d->out.now_ms = 1000;
         members_init(&d->members, v, 2);
-        d->links = links_create(&d->out);
-        d->rml = rml_create(&d->out, &d->members, d->links, 0);
+        d->neighbours = neighbours_create(&d->out);
+        d->rml = rml_create(&d->out, &d->members, d->neighbours, 0);
         rml_set_epoch(d->rml, (struct epoch){INC, 10 + v});
         d->members.version = 7;
         for (uint32_t m = 0; m < DAEMONS; m++) {
@@ -77,10 +77,10 @@ static struct net *net_new(void)
         for (int i = 0; i < 16; i++)
             buf_init(&d->got[i], 1u << 20);
     }
-    link_up(&n->d[0], 1);
-    link_up(&n->d[1], 0);
-    link_up(&n->d[1], 3);
-    link_up(&n->d[3], 1);
+    neighbour_up(&n->d[0], 1);
+    neighbour_up(&n->d[1], 0);
+    neighbour_up(&n->d[1], 3);
+    neighbour_up(&n->d[3], 1);
     return n;
 }
 
@@ -90,7 +90,7 @@ static void net_free(struct net *n)
         struct daemon *d = &n->d[v];
 
         rml_destroy(d->rml);
-        links_destroy(d->links);
+        neighbours_destroy(d->neighbours);
         members_free(&d->members);
         out_free(&d->out);
         for (int i = 0; i < 16; i++)
@@ -104,9 +104,9 @@ static void net_free(struct net *n)
 /* The neighbours have received all frames of the hop: what is lost here is lost at a relay. */
 static void acknowledge_hops(struct daemon *d)
 {
-    struct link *k;
+    struct neighbour *k;
 
-    DL_FOREACH(links_first(d->links), k)
+    DL_FOREACH(neighbours_first(d->neighbours), k)
     {
         struct frame f = {.hop_ack = peer_stats(k->peer).sent};
 
@@ -507,8 +507,8 @@ static void a_lost_message_is_sent_again_at_once_in_another_session_with_the_nex
 
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     lose_all(n);
-    links_drop(n->d[0].links, links_up(n->d[0].links, &n->d[0].members, 1));
-    link_up(&n->d[0], 1);
+    neighbours_drop(n->d[0].neighbours, neighbours_up(n->d[0].neighbours, &n->d[0].members, 1));
+    neighbour_up(&n->d[0], 1);
     rml_routes_changed(n->d[0].rml);
     run(n);
     assert_got(n, 1, 0, CLASS_CONTROL, "x");
@@ -524,7 +524,7 @@ a_lost_message_is_sent_again_at_once_when_a_relay_on_its_way_is_another_one(void
     say(n, 0, 3, CLASS_CONTROL, "x", 1);
     lose_all(n);
     members_add(&n->d[0].members, &again, 1);
-    links_by_conn(n->d[0].links, conn_of(1), NULL)->epoch = again.epoch;
+    neighbours_by_conn(n->d[0].neighbours, conn_of(1), NULL)->epoch = again.epoch;
     rml_routes_changed(n->d[0].rml);
     collect(n);
     assert_int_equal(n->nway, 1);
@@ -548,12 +548,12 @@ static void without_a_link_a_message_waits_for_one(void **state)
 {
     struct net *n = net_new();
 
-    links_drop(n->d[0].links, links_up(n->d[0].links, &n->d[0].members, 1));
+    neighbours_drop(n->d[0].neighbours, neighbours_up(n->d[0].neighbours, &n->d[0].members, 1));
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     collect(n);
     assert_int_equal(n->nway, 0);
     assert_int_equal(rml_sent(n->d[0].rml, 1, CLASS_CONTROL), 1);
-    link_up(&n->d[0], 1);
+    neighbour_up(&n->d[0], 1);
     rml_routes_changed(n->d[0].rml);
     run(n);
     assert_got(n, 1, 0, CLASS_CONTROL, "x");
@@ -567,10 +567,10 @@ static void a_receiver_without_a_link_acknowledges_later(void **state)
 
     say(n, 0, 1, CLASS_CONTROL, "x", 1);
     run(n);
-    links_drop(n->d[1].links, links_up(n->d[1].links, &n->d[1].members, 0));
+    neighbours_drop(n->d[1].neighbours, neighbours_up(n->d[1].neighbours, &n->d[1].members, 0));
     tick(n, RML_ACK_DELAY_MS);
     assert_int_equal(n->nway, 0);
-    link_up(&n->d[1], 0);
+    neighbour_up(&n->d[1], 0);
     tick(n, RML_RESEND_MS);
     run(n);
     tick(n, RML_ACK_DELAY_MS);
@@ -591,11 +591,11 @@ static void a_relay_passes_frames_on_and_keeps_no_state(void **state)
     assert_int_equal(n->way[0].from, 1);
     assert_int_equal(n->way[0].to, 3);
     assert_int_equal(rml_stats(n->d[1].rml).nstreams, 0);
-    links_drop(n->d[1].links, links_up(n->d[1].links, &n->d[1].members, 3));
+    neighbours_drop(n->d[1].neighbours, neighbours_up(n->d[1].neighbours, &n->d[1].members, 3));
     run(n);
     say(n, 0, 3, CLASS_CONTROL, "y", 1);
     run(n); /* lost at the relay */
-    link_up(&n->d[1], 3);
+    neighbour_up(&n->d[1], 3);
     tick(n, RML_RESEND_MS);
     run(n);
     assert_got(n, 3, 0, CLASS_CONTROL, "xy");
@@ -694,7 +694,7 @@ static void the_bytes_that_wait_for_a_version_are_bounded_too(void **state)
 static struct rml *limited_rml(struct daemon *d, size_t backlog_max)
 {
     rml_destroy(d->rml);
-    d->rml = rml_create(&d->out, &d->members, d->links, backlog_max);
+    d->rml = rml_create(&d->out, &d->members, d->neighbours, backlog_max);
     rml_set_epoch(d->rml, (struct epoch){INC, 10});
     return d->rml;
 }
@@ -749,7 +749,7 @@ static void the_streams_of_an_epoch_end_with_it(void **state)
     say(n, 0, 1, CLASS_CONTROL, "y", 1);
     collect(n);
     assert_int_equal(n->nway, 0); /* the existing link is one to the earlier epoch */
-    links_by_conn(n->d[0].links, conn_of(1), NULL)->epoch = again.epoch;
+    neighbours_by_conn(n->d[0].neighbours, conn_of(1), NULL)->epoch = again.epoch;
     rml_routes_changed(n->d[0].rml);
     run(n);
     assert_int_equal(rml_sent(n->d[0].rml, 1, CLASS_CONTROL), 1);

@@ -19,7 +19,7 @@
 struct fixture {
     struct out out;
     struct members members;
-    struct links *links;
+    struct neighbours *neighbours;
     struct xcast *x;
     struct frame from;
     char said[4096]; /* "3:ADD 7 ": receiver, type, number; since it was read last */
@@ -35,8 +35,8 @@ static struct fixture *fixture_new(uint32_t self)
     struct fixture *f = xcalloc(1, sizeof(*f));
 
     members_init(&f->members, self, 2);
-    f->links = links_create(&f->out);
-    f->x = xcast_create(&f->out, &f->members, f->links);
+    f->neighbours = neighbours_create(&f->out);
+    f->x = xcast_create(&f->out, &f->members, f->neighbours);
     for (uint32_t v = 0; v < 7; v++) {
         struct msg_member facts = {v, life(v), "h", "a", 1, 1};
 
@@ -49,19 +49,19 @@ static struct fixture *fixture_new(uint32_t self)
 static void fixture_free(struct fixture *f)
 {
     xcast_destroy(f->x);
-    links_destroy(f->links);
+    neighbours_destroy(f->neighbours);
     members_free(&f->members);
     out_free(&f->out);
     free(f);
 }
 
-static struct link *link_to(struct fixture *f, uint32_t vpid, bool incoming)
+static struct neighbour *neighbour_to(struct fixture *f, uint32_t vpid, bool incoming)
 {
-    struct link *k = links_accept(f->links, vpid + 1);
+    struct neighbour *k = neighbours_accept(f->neighbours, vpid + 1);
 
     k->vpid = vpid;
     k->epoch = life(vpid);
-    links_greeted(f->links, k, 1);
+    neighbours_greeted(f->neighbours, k, 1);
     k->incoming = incoming;
     return k;
 }
@@ -102,9 +102,9 @@ static void a_child_that_has_not_acknowledged_holds_the_acknowledgement_up(void 
 {
     struct fixture *f = fixture_new(1);
 
-    link_to(f, 0, false);
-    link_to(f, 3, true);
-    link_to(f, 4, true);
+    neighbour_to(f, 0, false);
+    neighbour_to(f, 3, true);
+    neighbour_to(f, 4, true);
     operate(f, 1);
     assert_string_equal(said(f), "3:SHUTDOWN 1 4:SHUTDOWN 1 ");
     xcast_ack(f->x, 3, life(3), 1);
@@ -123,7 +123,7 @@ static void an_acknowledgement_of_an_earlier_version_does_not_count(void **state
 {
     struct fixture *f = fixture_new(1);
 
-    link_to(f, 0, false);
+    neighbour_to(f, 0, false);
     xcast_ack(f->x, 3, life(3), 1);
     xcast_ack(f->x, 4, life(4), 1);
     operate(f, 1);
@@ -145,7 +145,7 @@ static void an_acknowledgement_of_another_epoch_does_not_count(void **state)
     struct fixture *f = fixture_new(0);
     struct epoch old = {INC, 3};
 
-    link_to(f, 1, true);
+    neighbour_to(f, 1, true);
     operate(f, 1);
     xcast_ack(f->x, 1, old, 1);
     xcast_ack(f->x, 2, life(2), 1);
@@ -165,7 +165,7 @@ static void an_acknowledgement_ahead_of_us_is_remembered(void **state)
     struct fixture *f = fixture_new(1);
     struct msg_target gone = {2, life(2)};
 
-    link_to(f, 0, false);
+    neighbour_to(f, 0, false);
     xcast_ack(f->x, 3, life(3), 1);
     xcast_ack(f->x, 4, life(4), 1);
     xcast_ack(f->x, 5, life(5), 1); /* not our child yet */
@@ -195,7 +195,7 @@ static void after_a_change_of_parent_it_acknowledges_again(void **state)
 {
     struct fixture *f = fixture_new(3);
 
-    link_to(f, 1, false);
+    neighbour_to(f, 1, false);
     operate(f, 1);
     assert_string_equal(said(f), "1:XACK 1 ");
     xcast_check(f->x, &f->from);
@@ -212,7 +212,7 @@ static void without_a_link_to_the_parent_the_acknowledgement_waits(void **state)
 
     operate(f, 1);
     assert_string_equal(said(f), "");
-    link_to(f, 1, false);
+    neighbour_to(f, 1, false);
     xcast_check(f->x, &f->from);
     assert_string_equal(said(f), "1:XACK 1 ");
     fixture_free(f);
@@ -223,7 +223,7 @@ static void a_non_member_acknowledges_nothing_and_has_no_children(void **state)
     struct fixture *f = fixture_new(1);
     struct msg_target self = {1, life(1)};
 
-    link_to(f, 0, false);
+    neighbour_to(f, 0, false);
     members_remove(&f->members, &self, 1, MEMBER_EV_REMOVE);
     operate(f, 1);
     assert_string_equal(said(f), "");
@@ -252,11 +252,11 @@ a_broadcast_is_forwarded_to_children_and_attached_daemons_and_not_to_joiners(voi
     struct fixture *f = fixture_new(1);
     struct msg m = {.type = MSG_SHUTDOWN, .shutdown = {.op = 1, .text = "t"}};
 
-    link_to(f, 0, false); /* the parent */
-    link_to(f, 3, true);  /* a child; the other has no link now */
-    link_to(f, 6, true);  /* on its way to its place */
-    link_to(f, 5, true)->joining = true;
-    link_to(f, 2, true)->state = LINK_CLOSING;
+    neighbour_to(f, 0, false); /* the parent */
+    neighbour_to(f, 3, true);  /* a child; the other has no link now */
+    neighbour_to(f, 6, true);  /* on its way to its place */
+    neighbour_to(f, 5, true)->joining = true;
+    neighbour_to(f, 2, true)->state = NEIGHBOUR_CLOSING;
     xcast_forward(f->x, &f->from, &m);
     assert_string_equal(said(f), "3:SHUTDOWN 1 6:SHUTDOWN 1 ");
     fixture_free(f);
@@ -270,8 +270,8 @@ static void a_broadcast_is_forwarded_before_the_operation_is_handled(void **stat
     struct msg m = {.type = MSG_REMOVE,
                     .remove = {.op = 1, .text = "c", .ntargets = 2, .targets = gone}};
 
-    link_to(f, 3, true);
-    link_to(f, 4, true);
+    neighbour_to(f, 3, true);
+    neighbour_to(f, 4, true);
     xcast_forward(f->x, &f->from, &m);
     members_remove(&f->members, gone, 2, MEMBER_EV_REMOVE);
     assert_string_equal(said(f), "3:REMOVE 1 4:REMOVE 1 ");
@@ -281,11 +281,11 @@ static void a_broadcast_is_forwarded_before_the_operation_is_handled(void **stat
 static void a_member_that_returns_gets_its_missed_messages_in_order(void **state)
 {
     struct fixture *f = fixture_new(1);
-    struct link *k;
+    struct neighbour *k;
 
     for (uint64_t op = 1; op <= 5; op++)
         operate(f, op);
-    k = link_to(f, 3, true);
+    k = neighbour_to(f, 3, true);
     assert_true(xcast_replay(f->x, k, &f->from, 5));
     assert_string_equal(said(f), "");
     assert_true(xcast_replay(f->x, k, &f->from, 2));
@@ -296,7 +296,7 @@ static void a_member_that_returns_gets_its_missed_messages_in_order(void **state
 static void a_daemon_too_far_behind_gets_no_replay_at_all(void **state)
 {
     struct fixture *f = fixture_new(1);
-    struct link *k = link_to(f, 3, true);
+    struct neighbour *k = neighbour_to(f, 3, true);
 
     for (uint64_t op = 1; op <= XCAST_RING + 2; op++)
         operate(f, op);
