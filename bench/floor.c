@@ -59,7 +59,7 @@ static struct tls_files make_files(const char *dir)
     char *root;
     struct tls_files files;
 
-    if (!ca || tls_ca_issue(ca, TLS_ROLE_MEMBER, "floor", NULL, 1, &cert, &key, &err) < 0) {
+    if (!ca || tls_ca_issue(ca, "member", "floor", NULL, 1, &cert, &key, &err) < 0) {
         fprintf(stderr, "floor: %s\n", err.msg);
         exit(1);
     }

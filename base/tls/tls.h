@@ -12,12 +12,8 @@
 typedef struct ssl_st SSL;
 
 /* TLS 1.3 only; both sides show a certificate of the cluster's authority. Its subject is
- * O=<cluster>, OU=<role>, CN=<name>, each of 1 to 64 bytes (bound of X.520). Roles: head, member,
- * operator, user. */
-#define TLS_ROLE_HEAD "head"
-#define TLS_ROLE_MEMBER "member"
-#define TLS_ROLE_OPERATOR "operator"
-#define TLS_ROLE_USER "user"
+ * O=<cluster>, OU=<role>, CN=<name>, each of 1 to 64 bytes (bound of X.520). Any text is a role
+ * here; the roles in use are those of api/role.h. */
 #define TLS_NAME_MAX 256
 
 struct tls_files {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prted: the daemon of a DVM: reads its options, splits off the spawner, runs the loop. */
 #include "api/faults.h"
+#include "api/role.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "base/tls/tls.h"
@@ -175,8 +176,8 @@ static int parse_text(struct cmdline *c, int opt, char *v, struct err *err)
 {
     switch (opt) {
     case O_ROLE:
-        c->head = strcmp(v, "head") == 0;
-        c->member = strcmp(v, "member") == 0;
+        c->head = api_role_of(v) == API_ROLE_HEAD;
+        c->member = api_role_of(v) == API_ROLE_MEMBER;
         return c->head || c->member ? 0 : refuse_value(err, "role", v);
     case O_HOSTVPID:
         c->hostname_vpid = true;

@@ -398,7 +398,7 @@ static void on_files_room(uint32_t client, uint64_t total, void *arg)
 
 /* --- calls from one service to another */
 
-static void on_call(uint32_t client, const char *role, const struct client_call *call, void *arg)
+static void on_call(uint32_t client, enum api_role role, const struct client_call *call, void *arg)
 {
     struct host *h = arg;
 

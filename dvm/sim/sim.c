@@ -629,7 +629,7 @@ static void deliver_event(struct sim *s, struct ev *e)
         if (!wire_of(s, e->vpid, e->conn))
             return;
         core_conn_open(n->core, e->conn, e->incoming,
-                       e->incoming || n->core == NULL ? "member" : "head", "sim");
+                       e->incoming || n->core == NULL ? API_ROLE_MEMBER : API_ROLE_HEAD, "sim");
         break;
     case EV_FRAME:
         if (wire_of(s, e->vpid, e->conn) && s->hooks.frame)

@@ -24,17 +24,19 @@ struct child_info {
     const char *api_version;
     const char *kind;
     const char *plural;
-    const char *role; /* the pods that it selects; NULL: all daemons */
-    bool head_name;   /* is called "<cluster>-head" */
+    enum api_role role; /* of the pods that it selects; API_ROLE_NONE: all daemons */
+    bool head_name;     /* is called "<cluster>-head" */
 };
 
 static const struct child_info CHILDREN[CLUSTER_CHILDREN] = {
-    [CLUSTER_SERVICE] = {"v1", "Service", "services", NULL, false},
-    [CLUSTER_HEAD_SERVICE] = {"v1", "Service", "services", "head", true},
-    [CLUSTER_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "member", false},
-    [CLUSTER_HEAD_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "head", true},
-    [CLUSTER_HEAD_SET] = {"apps/v1", "StatefulSet", "statefulsets", "head", true},
-    [CLUSTER_MEMBER_SET] = {"apps/v1", "StatefulSet", "statefulsets", "member", false},
+    [CLUSTER_SERVICE] = {"v1", "Service", "services", API_ROLE_NONE, false},
+    [CLUSTER_HEAD_SERVICE] = {"v1", "Service", "services", API_ROLE_HEAD, true},
+    [CLUSTER_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", API_ROLE_MEMBER,
+                     false},
+    [CLUSTER_HEAD_PDB] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", API_ROLE_HEAD,
+                          true},
+    [CLUSTER_HEAD_SET] = {"apps/v1", "StatefulSet", "statefulsets", API_ROLE_HEAD, true},
+    [CLUSTER_MEMBER_SET] = {"apps/v1", "StatefulSet", "statefulsets", API_ROLE_MEMBER, false},
 };
 
 const char *objects_kind(enum cluster_child child)
@@ -63,7 +65,7 @@ char *objects_path(const struct cluster *c, enum cluster_child child)
     return xasprintf("%s/%s", collection, name);
 }
 
-static json_t *object_metadata(const struct cluster *c, const char *name, const char *role)
+static json_t *object_metadata(const struct cluster *c, const char *name, enum api_role role)
 {
     json_t *owner = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "apiVersion",
                               CLUSTER_GROUP "/" CLUSTER_VERSION, "kind", CLUSTER_KIND, "name",
@@ -112,7 +114,7 @@ static json_t *pdb_spec(const struct cluster *c, enum cluster_child child)
 static json_t *set_spec(const struct cluster *c, enum cluster_child child, uint32_t replicas,
                         const char *image)
 {
-    const char *role = CHILDREN[child].role;
+    enum api_role role = CHILDREN[child].role;
     json_t *spec =
         json_pack("{s:i, s:s, s:s, s:{s:s}, s:i, s:{s:o}, s:o}", "replicas", (int)replicas,
                   "serviceName", c->name, "podManagementPolicy", "Parallel", "updateStrategy",
@@ -184,30 +186,30 @@ json_t *objects_probe_pod(const json_t *set)
     return pod;
 }
 
-json_t *objects_secret(const struct cluster *c, const char *suffix, const char *ca_pem,
+json_t *objects_secret(const struct cluster *c, enum api_role role, const char *ca_pem,
                        const char *cert_pem, const char *key_pem)
 {
-    FREE_AUTO char *name = xasprintf("%s-%s", c->name, suffix);
+    FREE_AUTO char *name = xasprintf("%s-%s", c->name, api_role_word(role));
     json_t *data =
         json_pack("{s:s, s:s, s:s}", "ca.crt", ca_pem, "tls.crt", cert_pem, "tls.key", key_pem);
 
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Secret", "type",
-                     "kubernetes.io/tls", "metadata", object_metadata(c, name, suffix),
-                     "stringData", data);
+                     "kubernetes.io/tls", "metadata", object_metadata(c, name, role), "stringData",
+                     data);
 }
 
-char **objects_cert_names(const struct cluster *c, const char *role)
+char **objects_cert_names(const struct cluster *c, enum api_role role)
 {
     char **n = xcalloc(8, sizeof(*n));
 
-    if (strcmp(role, TLS_ROLE_HEAD) == 0) {
+    if (role == API_ROLE_HEAD) {
         n[0] = xasprintf("%s-head", c->name);
         n[1] = xasprintf("%s-head.%s", c->name, c->ns);
         n[2] = xasprintf("%s-head.%s.svc", c->name, c->ns);
         n[3] = xasprintf("%s-head-0.%s", c->name, c->name);
         n[4] = xasprintf("%s-head-0.%s.%s", c->name, c->name, c->ns);
         n[5] = xasprintf("%s-head-0.%s.%s.svc", c->name, c->name, c->ns);
-    } else if (strcmp(role, TLS_ROLE_MEMBER) == 0) {
+    } else if (role == API_ROLE_MEMBER) {
         n[0] = xasprintf("*.%s.%s.svc", c->name, c->ns);
         n[1] = xasprintf("%s.%s.svc", c->name, c->ns);
         n[2] = xasprintf("*.%s.%s", c->name, c->ns);

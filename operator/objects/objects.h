@@ -3,6 +3,7 @@
 #ifndef OPERATOR_OBJECTS_OBJECTS_H
 #define OPERATOR_OBJECTS_OBJECTS_H
 
+#include "api/role.h"
 #include "operator/model/cluster.h"
 
 /* Annotation with the fingerprint of the object that was applied last, without replicas. */
@@ -17,9 +18,9 @@ json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_
 const char *objects_applied(const json_t *object);
 /* The pod that the template of a StatefulSet describes, for a dry run. A new reference. */
 json_t *objects_probe_pod(const json_t *set);
-/* A Secret "<cluster>-<suffix>" of type kubernetes.io/tls, with ca.crt in it too. A new
+/* A Secret "<cluster>-<role>" of type kubernetes.io/tls, with ca.crt in it too. A new
  * reference. */
-json_t *objects_secret(const struct cluster *c, const char *suffix, const char *ca_pem,
+json_t *objects_secret(const struct cluster *c, enum api_role role, const char *ca_pem,
                        const char *cert_pem, const char *key_pem);
 
 /* Kind, name, path of the collection (without a slash at the end) and path of an object. The char *
@@ -44,7 +45,7 @@ bool objects_drifted(const json_t *wanted, const json_t *observed);
 /* A fingerprint of what objects_drifted() compares. On the heap. */
 char *objects_drift_print(const json_t *object);
 /* Names for the certificate of a role, NULL-terminated; freed by objects_names_free(). */
-char **objects_cert_names(const struct cluster *c, const char *role);
+char **objects_cert_names(const struct cluster *c, enum api_role role);
 void objects_names_free(char **names);
 
 #endif

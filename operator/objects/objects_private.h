@@ -5,11 +5,11 @@
 
 #include "operator/objects/objects.h"
 
-/* `role`: "head", "member"; NULL: all daemons. New references. */
-json_t *objects_match(const struct cluster *c, const char *role);
-json_t *objects_labels(const struct cluster *c, const char *role);
+/* `role`: the daemons of this role; API_ROLE_NONE: all daemons. New references. */
+json_t *objects_match(const struct cluster *c, enum api_role role);
+json_t *objects_labels(const struct cluster *c, enum api_role role);
 /* The pod template of a role, with the user's template merged into it. */
-json_t *objects_pod(const struct cluster *c, const char *role, const char *image);
+json_t *objects_pod(const struct cluster *c, enum api_role role, const char *image);
 
 /* FNV-1a: detects changes, protects against nothing. */
 uint64_t objects_fingerprint(const json_t *o);

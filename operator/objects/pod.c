@@ -62,12 +62,12 @@ static void append_faults(json_t *list, const struct api_faults *f)
     append_limit(list, "--head-absence-ms", f->head_absence_ms, usual.head_absence_ms);
 }
 
-static json_t *command_line(const struct cluster *c, const char *role)
+static json_t *command_line(const struct cluster *c, enum api_role role)
 {
-    bool head = strcmp(role, "head") == 0;
+    bool head = role == API_ROLE_HEAD;
     json_t *a = json_array();
 
-    append_flag(a, "--role", xstrdup(role));
+    append_flag(a, "--role", xstrdup(api_role_word(role)));
     append_flag(a, "--cluster", cluster_identity(c));
     append_flag(a, "--head", xasprintf("%s-head.%s.svc:%d", c->name, c->ns, API_PORT_JOIN));
     append_flag(a, "--tls-dir", xstrdup("/etc/dvm/tls"));
@@ -117,9 +117,9 @@ static json_t *volume_mounts(void)
                      "/dev/shm");
 }
 
-static json_t *pod_volumes(const struct cluster *c, const char *role)
+static json_t *pod_volumes(const struct cluster *c, enum api_role role)
 {
-    FREE_AUTO char *secret = xasprintf("%s-%s", c->name, role);
+    FREE_AUTO char *secret = xasprintf("%s-%s", c->name, api_role_word(role));
 
     return json_pack("[{s:s, s:{s:s, s:i}}, {s:s, s:{}}, {s:s, s:{}}, {s:s, s:{s:s, s:s}}]", "name",
                      "tls", "secret", "secretName", secret, "defaultMode", 0440, "name", "run",
@@ -127,12 +127,12 @@ static json_t *pod_volumes(const struct cluster *c, const char *role)
                      "Memory", "sizeLimit", "1Gi");
 }
 
-static json_t *daemon_container(const struct cluster *c, const char *role, const char *image)
+static json_t *daemon_container(const struct cluster *c, enum api_role role, const char *image)
 {
-    json_t *o = json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER,
-                          "image", image, "command", "prted", "args", command_line(c, role), "env",
-                          daemon_env(), "ports", container_ports(strcmp(role, "head") == 0),
-                          "volumeMounts", volume_mounts());
+    json_t *o =
+        json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER, "image",
+                  image, "command", "prted", "args", command_line(c, role), "env", daemon_env(),
+                  "ports", container_ports(role == API_ROLE_HEAD), "volumeMounts", volume_mounts());
 
     json_object_set_new(o, "livenessProbe", http_probe("/healthz", 10, 6));
     json_object_set_new(o, "readinessProbe", http_probe("/readyz", 2, 1));
@@ -144,9 +144,9 @@ static json_t *daemon_container(const struct cluster *c, const char *role, const
     return o;
 }
 
-static json_t *pod_spec(const struct cluster *c, const char *role, const char *image)
+static json_t *pod_spec(const struct cluster *c, enum api_role role, const char *image)
 {
-    bool head = strcmp(role, "head") == 0;
+    bool head = role == API_ROLE_HEAD;
     json_t *o = json_pack(
         "{s:[o], s:o, s:b, s:b, s:I, s:s}", "containers", daemon_container(c, role, image),
         "volumes", pod_volumes(c, role), "automountServiceAccountToken", 0, "enableServiceLinks", 0,
@@ -182,7 +182,7 @@ static json_t *template_for(const struct cluster *c, bool head)
     return t;
 }
 
-static json_t *pod_metadata(const struct cluster *c, const char *role)
+static json_t *pod_metadata(const struct cluster *c, enum api_role role)
 {
     json_t *meta = json_pack("{s:{}}", "labels");
     json_t *own = objects_labels(c, role);
@@ -197,9 +197,9 @@ static json_t *pod_metadata(const struct cluster *c, const char *role)
     return meta;
 }
 
-json_t *objects_pod(const struct cluster *c, const char *role, const char *image)
+json_t *objects_pod(const struct cluster *c, enum api_role role, const char *image)
 {
-    bool head = strcmp(role, "head") == 0;
+    bool head = role == API_ROLE_HEAD;
     json_t *spec = pod_spec(c, role, image);
     json_t *user = template_for(c, head);
 

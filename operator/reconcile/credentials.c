@@ -17,6 +17,7 @@
  * has to delete the Secrets. */
 #include "operator/reconcile/credentials.h"
 
+#include "api/role.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "base/tls/tls.h"
@@ -29,8 +30,8 @@
 enum { CA = CREDENTIALS_CA, OPERATOR = CREDENTIALS_OPERATOR, NSECRETS = CREDENTIALS_SECRETS };
 #define NOT_READ "SecretNotRead"
 #define NOT_MADE "SecretNotMade"
-static const char *const SUFFIX[NSECRETS] = {"ca", TLS_ROLE_HEAD, TLS_ROLE_MEMBER,
-                                             TLS_ROLE_OPERATOR, TLS_ROLE_USER};
+static const enum api_role ROLE[NSECRETS] = {API_ROLE_CA, API_ROLE_HEAD, API_ROLE_MEMBER,
+                                             API_ROLE_OPERATOR, API_ROLE_USER};
 
 struct credentials_job {
     struct kube *kube;
@@ -117,7 +118,7 @@ static void fail_job(struct credentials_job *j, const char *reason, const char *
 
     snprintf(t.reason, sizeof(t.reason), "%s", reason);
     snprintf(t.message, sizeof(t.message), "Secret %s-%s: %s", j->c->name,
-             SUFFIX[j->p->at < NSECRETS ? j->p->at : 0], message);
+             api_role_word(ROLE[j->p->at < NSECRETS ? j->p->at : 0]), message);
     finish_job(j, usable ? &own : NULL, &t);
     credentials_clear(&own);
 }
@@ -148,7 +149,7 @@ static void on_made(int status, const json_t *body, const struct err *err, void 
 
     if (status == 201) {
         log_info("secret created cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
-                 SUFFIX[j->p->at]);
+                 api_role_word(ROLE[j->p->at]));
         j->p->found[j->p->at] = json_incref((json_t *)body);
         make_next(j);
     } else if (status == 409) { /* another writer was faster, or the answer was lost */
@@ -163,7 +164,7 @@ static void post_secret(struct credentials_job *j, const char *cert, const char 
     struct err err = {0};
     FREE_AUTO char *path =
         xasprintf("/api/v1/namespaces/%s/secrets?fieldManager=" CLUSTER_MANAGER, j->c->ns);
-    json_t *body = objects_secret(j->c, SUFFIX[j->p->at], j->p->ca_pem, cert, key);
+    json_t *body = objects_secret(j->c, ROLE[j->p->at], j->p->ca_pem, cert, key);
     struct kube_verb v = {.method = "POST", .path = path, .body = body, .repeatable = true};
 
     j->request = kube_request(j->kube, &v, on_made, j, &err);
@@ -200,7 +201,7 @@ static void make_secret(struct credentials_job *j)
     struct err err = {0};
     FREE_AUTO char *cert = NULL;
     FREE_AUTO char *key = NULL;
-    FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, SUFFIX[j->p->at]);
+    FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, api_role_word(ROLE[j->p->at]));
 
     if (open_ca(j, &err)) {
         fail_job(j, "CertificateInvalid", err.msg);
@@ -211,8 +212,8 @@ static void make_secret(struct credentials_job *j)
         post_secret(j, j->p->ca_pem, key);
         return;
     }
-    char **names = objects_cert_names(j->c, SUFFIX[j->p->at]);
-    int rc = tls_ca_issue(j->p->ca, SUFFIX[j->p->at], name, (const char *const *)names,
+    char **names = objects_cert_names(j->c, ROLE[j->p->at]);
+    int rc = tls_ca_issue(j->p->ca, api_role_word(ROLE[j->p->at]), name, (const char *const *)names,
                           CREDENTIALS_DAYS, &cert, &key, &err);
     objects_names_free(names);
     if (rc)
@@ -291,8 +292,8 @@ static void on_read(int status, const json_t *body, const struct err *err, void 
 
 static int read_one(struct credentials_job *j, struct err *err)
 {
-    FREE_AUTO char *path =
-        xasprintf("/api/v1/namespaces/%s/secrets/%s-%s", j->c->ns, j->c->name, SUFFIX[j->p->at]);
+    FREE_AUTO char *path = xasprintf("/api/v1/namespaces/%s/secrets/%s-%s", j->c->ns, j->c->name,
+                                     api_role_word(ROLE[j->p->at]));
     struct kube_verb v = {.method = "GET", .path = path};
 
     j->request = kube_request(j->kube, &v, on_read, j, err);

@@ -16,6 +16,7 @@
  * nothing but the condition Progressing. */
 #include "operator/reconcile/reconcile.h"
 
+#include "api/role.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/model/policy.h"
@@ -433,7 +434,7 @@ static void poke_head(struct entry *e, const json_t *pod)
     const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
     const char *role = json_string_value(json_object_get(labels, CLUSTER_LABEL_ROLE));
 
-    if (e->head && role && strcmp(role, "head") == 0)
+    if (e->head && role && api_role_of(role) == API_ROLE_HEAD)
         dvm_client_poke(headlink_client(e->head));
 }
 

@@ -57,10 +57,10 @@ static int setup(void **state)
 
     pki_init(&f->ours, "red");
     pki_init(&f->theirs, "blue");
-    pki_issue(&f->ours, TLS_ROLE_HEAD, "red-head-0", NULL, 5);
-    pki_issue(&f->ours, TLS_ROLE_USER, "alice", NULL, 5);
-    pki_issue(&f->ours, TLS_ROLE_USER, "old", NULL, -1);
-    pki_issue(&f->theirs, TLS_ROLE_USER, "mallory", NULL, 5);
+    pki_issue(&f->ours, "head", "red-head-0", NULL, 5);
+    pki_issue(&f->ours, "user", "alice", NULL, 5);
+    pki_issue(&f->ours, "user", "old", NULL, -1);
+    pki_issue(&f->theirs, "user", "mallory", NULL, 5);
     f->server = pki_ctx(&f->ours, "red-head-0", &f->ours);
     opts.tls = f->server;
     f->loop = loop_create(NULL);
@@ -187,7 +187,7 @@ static void new_connections_use_the_refreshed_certificate(void **state)
 {
     struct fixture *f = *state;
 
-    pki_issue(&f->ours, TLS_ROLE_HEAD, "red-head-0", NULL, 6);
+    pki_issue(&f->ours, "head", "red-head-0", NULL, 6);
     assert_int_equal(tls_ctx_refresh(f->server, NULL), 1);
     assert_non_null(strstr(ask_as(f, pki_ctx(&f->ours, "alice", &f->ours)), "alice"));
 }

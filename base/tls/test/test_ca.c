@@ -39,7 +39,7 @@ static int teardown(void **state)
 
 static int issue(struct fixture *f, const char *name, const char *const *names, struct err *err)
 {
-    return tls_ca_issue(f->ca, TLS_ROLE_MEMBER, name, names, 5, &f->cert, &f->key, err);
+    return tls_ca_issue(f->ca, "member", name, names, 5, &f->cert, &f->key, err);
 }
 
 static void a_name_that_is_too_long_is_refused(void **state)
@@ -139,7 +139,7 @@ static void two_certificates_differ(void **state)
     FREE_AUTO char *key = NULL;
 
     assert_int_equal(issue(f, "x-1", NULL, NULL), 0);
-    assert_int_equal(tls_ca_issue(f->ca, TLS_ROLE_MEMBER, "x-1", NULL, 5, &cert, &key, NULL), 0);
+    assert_int_equal(tls_ca_issue(f->ca, "member", "x-1", NULL, 5, &cert, &key, NULL), 0);
     assert_string_not_equal(cert, f->cert);
     assert_string_not_equal(key, f->key);
 }
@@ -170,8 +170,7 @@ static void a_certificate_can_be_issued_that_has_ended(void **state)
 {
     struct fixture *f = *state;
 
-    assert_int_equal(tls_ca_issue(f->ca, TLS_ROLE_MEMBER, "x-1", NULL, -3, &f->cert, &f->key, NULL),
-                     0);
+    assert_int_equal(tls_ca_issue(f->ca, "member", "x-1", NULL, -3, &f->cert, &f->key, NULL), 0);
     assert_in_range(-days_left(f->cert), 3, 4);
 }
 

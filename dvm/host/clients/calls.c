@@ -65,7 +65,8 @@ static void pass_to_head(struct calls *s, uint32_t client, const struct client_c
                     "the head cannot be sent that much at once");
 }
 
-void calls_make(struct calls *s, uint32_t client, const char *role, const struct client_call *call)
+void calls_make(struct calls *s, uint32_t client, enum api_role role,
+                const struct client_call *call)
 {
     struct ctl_local answer = {.reply = on_reply, .line = on_line, .role = role, .arg = s};
 
@@ -120,7 +121,7 @@ static void on_call(uint32_t from, struct cur *c, void *service)
     struct app_call m;
     bool ok = app_call_decode(c, &m) == 0;
     struct remote_call r = {.s = s, .from = from, .client = m.client};
-    struct ctl_local answer = {.reply = on_remote_reply, .role = TLS_ROLE_MEMBER, .arg = &r};
+    struct ctl_local answer = {.reply = on_remote_reply, .role = API_ROLE_MEMBER, .arg = &r};
 
     if (ok)
         ctl_local_call(s->ctl, UINT64_MAX, m.method, m.path, m.body, &answer);

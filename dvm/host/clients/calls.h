@@ -22,7 +22,8 @@ struct calls *calls_create(const struct host_env *env, struct core *core, struct
                            const struct calls_io *io);
 void calls_destroy(struct calls *s);
 /* Each call gets one reply, maybe within the call; an event stream at the head has lines too. */
-void calls_make(struct calls *s, uint32_t client, const char *role, const struct client_call *call);
+void calls_make(struct calls *s, uint32_t client, enum api_role role,
+                const struct client_call *call);
 void calls_handle(struct calls *s, struct app_table *t); /* APP_REPLY; at the head APP_CALL */
 
 #endif

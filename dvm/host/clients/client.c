@@ -18,6 +18,7 @@ struct client *client_create(struct clients *c, uint64_t net_id)
 
     k->id = ++c->last_id;
     k->net_id = net_id;
+    k->role = API_ROLE_OPERATOR;
     HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
     if (net_id)
         HASH_ADD(hh2, c->by_net, net_id, sizeof(k->net_id), k);
@@ -50,6 +51,7 @@ void client_hand_over(struct clients *c, struct client *from, struct client *to)
     uint64_t net_id = from->net_id;
 
     to->role = from->role;
+    to->outside = from->outside;
     client_forget(c, from);
     client_disconnect(c, to, true);
     to->net_id = net_id;

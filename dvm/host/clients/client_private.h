@@ -12,8 +12,9 @@ struct spawn;
 struct tool;
 struct client { /* a program that has connected, or its session after the connection is lost */
     uint32_t id;
-    uint64_t net_id;  /* 0: no connection at present */
-    const char *role; /* of its certificate; NULL: it came by the local socket */
+    uint64_t net_id;    /* 0: no connection at present */
+    enum api_role role; /* of its certificate; a program on the local socket is an operator */
+    bool outside;       /* it has come by TCP, with a certificate */
     bool submitted;
     struct session *session; /* NULL: it ends with its connection */
     struct spawn *spawn;     /* NULL: it is no PMIx_Spawn */

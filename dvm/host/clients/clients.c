@@ -92,7 +92,7 @@ static size_t count_outside(const struct clients *c)
     size_t n = 0;
 
     for (const struct client *k = c->by_id; k; k = k->hh.next)
-        n += k->role && k->net_id;
+        n += k->outside && k->net_id;
     return n;
 }
 
@@ -114,7 +114,8 @@ void clients_opened(struct clients *c, uint64_t net_id, const struct tls_peer *p
 
     if (!peer)
         return;
-    k->role = strcmp(peer->role, TLS_ROLE_USER) == 0 ? TLS_ROLE_USER : TLS_ROLE_OPERATOR;
+    k->role = api_role_of(peer->role);
+    k->outside = true;
     why = refusal_of(c, peer);
     if (why)
         client_refuse(c, k, EXIT_CODE_NOT_LAUNCHED, why);
@@ -224,7 +225,7 @@ static void submit_job(struct clients *c, struct client *k, struct job_spec *spe
         return;
     }
     k->submitted = true;
-    for (size_t i = 0; k->role && i < spec->napps; i++)
+    for (size_t i = 0; k->outside && i < spec->napps; i++)
         environ_complete(&spec->apps[i], environ, spec->nfiles > 0);
     if (spec->flags & JOB_DETACH)
         session_detach(c, k);
@@ -262,7 +263,7 @@ static void take_message(struct clients *c, struct client *k, struct client_msg 
         core_client_signal(c->parts.core, k->id, (int)m->signal.signum);
         break;
     case CLIENT_CALL:
-        c->io.call(k->id, k->role ? k->role : TLS_ROLE_OPERATOR, &m->call, c->io.arg);
+        c->io.call(k->id, k->role, &m->call, c->io.arg);
         break;
     case CLIENT_OPEN:
         session_open(c, k, &m->open);

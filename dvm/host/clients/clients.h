@@ -5,6 +5,7 @@
 #ifndef DVM_CLIENTS_CLIENTS_H
 #define DVM_CLIENTS_CLIENTS_H
 
+#include "api/role.h"
 #include "base/tls/tls.h"
 #include "dvm/host/ctl/ctl.h"
 #include "dvm/host/env/host_env.h"
@@ -31,7 +32,7 @@ struct clients_parts { /* borrowed until clients_destroy() */
 
 struct clients_io { /* callbacks that the owner gives to this service */
     /* A call of the control API. Its reply comes by clients_reply(). */
-    void (*call)(uint32_t client, const char *role, const struct client_call *call, void *arg);
+    void (*call)(uint32_t client, enum api_role role, const struct client_call *call, void *arg);
     /* The files of a job that is spawned here. `own` gets the spec with the files' names on the
      * job's daemons; the caller frees it in any case. `sources` gets the paths where the files
      * are read. -1: the reason is in err. */

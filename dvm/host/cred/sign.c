@@ -2,6 +2,8 @@
 /* Signs and checks credentials. */
 #include "dvm/host/cred/sign.h"
 
+#include "api/role.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -50,7 +52,7 @@ static int check_signer(const struct tls_peer *p, const char *cluster, struct er
 {
     if (strcmp(p->cluster, cluster) != 0)
         return err_set(err, "it was signed in the cluster %s", p->cluster);
-    if (strcmp(p->role, TLS_ROLE_HEAD) != 0 && strcmp(p->role, TLS_ROLE_MEMBER) != 0)
+    if (!api_role_is_daemon(api_role_of(p->role)))
         return err_set(err, "it was signed by a %s, not a daemon", p->role);
     return 0;
 }

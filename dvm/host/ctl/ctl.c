@@ -40,7 +40,7 @@ static void on_request(struct httpd_req *req, void *arg)
 {
     const struct ctl_route *route = arg;
     const struct tls_peer *peer = httpd_peer(req);
-    struct ctl_request rq = {.role = peer ? peer->role : "",
+    struct ctl_request rq = {.role = peer ? api_role_of(peer->role) : API_ROLE_NONE,
                              .id = httpd_param(req, "id"),
                              .incarnation = httpd_query(req, "incarnation"),
                              .from = httpd_query(req, "from")};

@@ -3,6 +3,7 @@
 #ifndef DVM_CTL_CTL_H
 #define DVM_CTL_CTL_H
 
+#include "api/role.h"
 #include "base/err/err.h"
 #include "base/loop/loop.h"
 #include "base/tls/tls.h"
@@ -41,8 +42,7 @@ void ctl_on_event(struct ctl *ctl, uint64_t number);
  * during the call and from ctl_on_event(). -1 from `line` ends the stream (the reader is too
  * slow). Without `line` (a call forwarded by another daemon) a stream is refused: 503 NotHead. */
 struct ctl_local {
-    const char
-        *role; /* NULL: operator, for a peer of our own uid; otherwise a role of base/tls/tls.h */
+    enum api_role role; /* a program of our own uid is an operator */
     void (*reply)(uint64_t conn, int status, const char *body, void *arg);
     int (*line)(uint64_t conn, const char *event, void *arg);
     void *arg;

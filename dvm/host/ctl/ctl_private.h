@@ -13,7 +13,7 @@
 
 /* One call, from HTTPS or a local client. Borrowed for the call. */
 struct ctl_request {
-    const char *role;
+    enum api_role role;
     const char *id;          /* of the path, or NULL */
     const char *incarnation; /* of the query, or NULL */
     const char *from;        /* of the query, or NULL */
@@ -31,9 +31,10 @@ struct ctl_reply {
 
 typedef void ctl_verb_fn(struct ctl *ctl, const struct ctl_request *rq, struct ctl_reply *rp);
 
-#define CTL_ROLE_OPERATOR 1u
-#define CTL_ROLE_USER 2u
-#define CTL_ROLE_MEMBER 4u
+/* Sets of roles. */
+#define CTL_ROLE_OPERATOR (1u << API_ROLE_OPERATOR)
+#define CTL_ROLE_USER (1u << API_ROLE_USER)
+#define CTL_ROLE_MEMBER (1u << API_ROLE_MEMBER)
 
 struct ctl_verb {
     const char *method;

@@ -23,17 +23,6 @@ const struct ctl_verb ctl_verbs[] = {
 };
 const size_t ctl_nverbs = sizeof(ctl_verbs) / sizeof(ctl_verbs[0]);
 
-static unsigned role_bit(const char *role)
-{
-    if (strcmp(role, TLS_ROLE_OPERATOR) == 0)
-        return CTL_ROLE_OPERATOR;
-    if (strcmp(role, TLS_ROLE_USER) == 0)
-        return CTL_ROLE_USER;
-    if (strcmp(role, TLS_ROLE_MEMBER) == 0)
-        return CTL_ROLE_MEMBER;
-    return 0;
-}
-
 void ctl_refuse(struct ctl_reply *rp, int status, enum api_reason reason, const char *fmt, ...)
 {
     char text[ERR_MSG_MAX];
@@ -63,9 +52,9 @@ void ctl_call(struct ctl *ctl, const struct ctl_verb *verb, const struct ctl_req
               struct ctl_reply *rp)
 {
     *rp = (struct ctl_reply){0};
-    if (!(role_bit(rq->role) & verb->roles)) {
-        ctl_refuse(rp, 403, API_REASON_ROLE_NOT_ALLOWED, "role '%s' may not use %s %s", rq->role,
-                   verb->method, verb->pattern);
+    if (!(1u << rq->role & verb->roles)) {
+        ctl_refuse(rp, 403, API_REASON_ROLE_NOT_ALLOWED, "role '%s' may not use %s %s",
+                   api_role_word(rq->role), verb->method, verb->pattern);
         return;
     }
     core_time(ctl->core, loop_now_ms(ctl->loop), loop_wall_ms());

@@ -76,10 +76,10 @@ static void call_verb(struct ctl *ctl, const struct ctl_verb *verb, struct ctl_r
     json_decref(rq->body);
 }
 
-static void call_path(struct ctl *ctl, const char *role, const char *method, struct local_path *p,
+static void call_path(struct ctl *ctl, enum api_role role, const char *method, struct local_path *p,
                       const char *body, struct ctl_reply *rp)
 {
-    struct ctl_request rq = {.role = role ? role : TLS_ROLE_OPERATOR};
+    struct ctl_request rq = {.role = role};
     bool path_known;
     const struct ctl_verb *verb = find_verb(method, p, &path_known);
 

@@ -87,13 +87,13 @@ void peers_close(struct peers *s, uint64_t conn, bool flush)
 
 bool peers_is_daemon(const struct tls_peer *peer)
 {
-    return peer && strcmp(peer->role, TLS_ROLE_USER) != 0 &&
-           strcmp(peer->role, TLS_ROLE_OPERATOR) != 0;
+    return peer && !api_role_is_client(api_role_of(peer->role));
 }
 
 void peers_opened(struct peers *s, uint64_t net_id, bool incoming, const struct tls_peer *peer)
 {
-    core_conn_open(s->core, core_id_of(s, net_id), incoming, peer->role, peer->cluster);
+    core_conn_open(s->core, core_id_of(s, net_id), incoming, api_role_of(peer->role),
+                   peer->cluster);
 }
 
 void peers_frame(struct peers *s, uint64_t net_id, const uint8_t *data, size_t len)

@@ -300,10 +300,9 @@ static bool is_accepted(const struct core *c, const struct neighbour *k)
     return k->member_role && (k->vpid != VPID_HEAD || k->head_role);
 }
 
-void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *role,
+void core_conn_open(struct core *c, uint64_t conn, bool incoming, enum api_role role,
                     const char *cluster)
 {
-    bool daemon = strcmp(role, "member") == 0 || strcmp(role, "head") == 0;
     struct peer_link *at = NULL;
     struct neighbour *k;
 
@@ -312,15 +311,15 @@ void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *ro
     k = neighbours_by_conn(c->neighbours, conn, &at);
     if (!k)
         return;
-    k->head_role = strcmp(role, "head") == 0;
-    k->member_role = daemon && strcmp(cluster, c->opts.cluster) == 0;
+    k->head_role = role == API_ROLE_HEAD;
+    k->member_role = api_role_is_daemon(role) && strcmp(cluster, c->opts.cluster) == 0;
     peer_link_opened(k->peer, at);
     if (is_ending(k)) {
         neighbours_close_conn(c->neighbours, k, at, false);
     } else if (!incoming && !is_accepted(c, k)) {
         out_log(&c->out, LOG_LEVEL_ERROR,
-                "the daemon at the other end shows a certificate of role %s, cluster %s", role,
-                cluster);
+                "the daemon at the other end shows a certificate of role %s, cluster %s",
+                api_role_word(role), cluster);
         close_conn(c, k, at, "wrong certificate");
     } else if (!incoming) {
         greet_open(c, k, at);

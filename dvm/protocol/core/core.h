@@ -9,6 +9,7 @@
 #include "api/event.h"
 #include "api/faults.h"
 #include "api/reason.h"
+#include "api/role.h"
 #include "api/size.h"
 #include "base/fsm/fsm.h"
 #include "dvm/protocol/head/head.h"
@@ -62,7 +63,7 @@ uint64_t core_deadline(const struct core *c);
 void core_tick(struct core *c);
 
 /* Connections, by the ids of dvm/host/net. role and cluster: from the peer's certificate. */
-void core_conn_open(struct core *c, uint64_t conn, bool incoming, const char *role,
+void core_conn_open(struct core *c, uint64_t conn, bool incoming, enum api_role role,
                     const char *cluster);
 void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len);
 void core_conn_closed(struct core *c, uint64_t conn, const char *why);

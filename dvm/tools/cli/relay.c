@@ -7,6 +7,7 @@
  * end of one side its remaining bytes are delivered, for a second at most. */
 #include "dvm/tools/cli/relay.h"
 
+#include "api/role.h"
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"
 #include "dvm/host/net/tcp.h"
@@ -182,7 +183,7 @@ static int check_peer(const struct relay *r, struct err *err)
             err->code = EACCES;
         return -1;
     }
-    if (strcmp(peer.role, TLS_ROLE_HEAD) != 0 && strcmp(peer.role, TLS_ROLE_MEMBER) != 0)
+    if (!api_role_is_daemon(api_role_of(peer.role)))
         return err_code(err, EACCES, "it shows a certificate of role %s, which is no daemon's",
                         peer.role);
     if (strcmp(peer.cluster, r->own.cluster) != 0)
@@ -215,7 +216,7 @@ static int load_credentials(struct relay *r, struct err *err)
     r->tls = tls_ctx_create(&files, err);
     if (!r->tls || tls_ctx_own(r->tls, &r->own, err) < 0)
         return -1;
-    if (strcmp(r->own.role, TLS_ROLE_USER) != 0 && strcmp(r->own.role, TLS_ROLE_OPERATOR) != 0)
+    if (!api_role_is_client(api_role_of(r->own.role)))
         return err_set(err, "%s is of role %s; programs need one of role user", cert, r->own.role);
     return 0;
 }

@@ -2,6 +2,7 @@
 /* Makes the certificates of a local DVM. */
 #include "dvm/tools/ldvm/certs.h"
 
+#include "api/role.h"
 #include "base/buf/buf.h"
 #include "base/tls/tls.h"
 
@@ -37,9 +38,11 @@ static int write_file(const char *dir, const char *name, const char *text, struc
     return 0;
 }
 
-static int issue_cert(const struct ldvm *l, struct tls_ca *ca, const char *role, struct err *err)
+static int issue_cert(const struct ldvm *l, struct tls_ca *ca, enum api_role cert_role,
+                      struct err *err)
 {
     static const char *const names[] = {"127.0.0.1", "localhost", NULL};
+    const char *role = api_role_word(cert_role);
     FREE_AUTO char *dir = xasprintf("%s/tls/%s", l->dir, role);
     FREE_AUTO char *trust = tls_ca_cert_pem(ca);
     FREE_AUTO char *cert = NULL;
@@ -55,8 +58,8 @@ static int issue_cert(const struct ldvm *l, struct tls_ca *ca, const char *role,
 
 int ldvm_certs(const struct ldvm *l, struct err *err)
 {
-    static const char *const roles[] = {TLS_ROLE_HEAD, TLS_ROLE_MEMBER, TLS_ROLE_OPERATOR,
-                                        TLS_ROLE_USER};
+    static const enum api_role roles[] = {API_ROLE_HEAD, API_ROLE_MEMBER, API_ROLE_OPERATOR,
+                                          API_ROLE_USER};
     FREE_AUTO char *dir = xasprintf("%s/tls", l->dir);
     struct tls_ca *ca = tls_ca_create(l->cluster, DAYS, err);
     int rc;

@@ -376,17 +376,17 @@ static void the_fingerprint_covers_everything_but_the_size(void **state)
 static void certificates_have_the_names_of_their_daemons(void **state)
 {
     struct cluster c = sample();
-    char **n = objects_cert_names(&c, "head");
+    char **n = objects_cert_names(&c, API_ROLE_HEAD);
     bool service = false;
 
     for (int i = 0; n[i]; i++)
         service = service || strcmp(n[i], "x-head.n.svc") == 0;
     assert_true(service);
     objects_names_free(n);
-    n = objects_cert_names(&c, "member");
+    n = objects_cert_names(&c, API_ROLE_MEMBER);
     assert_string_equal(n[0], "*.x.n.svc");
     objects_names_free(n);
-    n = objects_cert_names(&c, "operator");
+    n = objects_cert_names(&c, API_ROLE_OPERATOR);
     assert_null(n[0]);
     objects_names_free(n);
 }

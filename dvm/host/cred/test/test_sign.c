@@ -39,11 +39,11 @@ static int setup(void **state)
     pki_init(&f->red, "red");
     pki_init(&f->blue, "blue");
     pki_init(&f->red_too, "red");
-    pki_issue(&f->red, TLS_ROLE_HEAD, "x-0", NULL, 5);
-    pki_issue(&f->red, TLS_ROLE_MEMBER, "x-1", NULL, 5);
-    pki_issue(&f->red, TLS_ROLE_USER, "me", NULL, 5);
-    pki_issue(&f->blue, TLS_ROLE_MEMBER, "y-1", NULL, 5);
-    pki_issue(&f->red_too, TLS_ROLE_MEMBER, "x-1", NULL, 5);
+    pki_issue(&f->red, "head", "x-0", NULL, 5);
+    pki_issue(&f->red, "member", "x-1", NULL, 5);
+    pki_issue(&f->red, "user", "me", NULL, 5);
+    pki_issue(&f->blue, "member", "y-1", NULL, 5);
+    pki_issue(&f->red_too, "member", "x-1", NULL, 5);
     f->head = pki_ctx(&f->red, "x-0", &f->red);
     f->member = pki_ctx(&f->red, "x-1", &f->red);
     f->user = pki_ctx(&f->red, "me", &f->red);

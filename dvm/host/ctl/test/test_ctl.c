@@ -116,7 +116,8 @@ static int teardown(void **state)
 
 static void call(struct world *w, const char *method, const char *path, const char *body)
 {
-    struct ctl_local answer = {.reply = on_reply, .line = on_line, .arg = w};
+    struct ctl_local answer = {
+        .role = API_ROLE_OPERATOR, .reply = on_reply, .line = on_line, .arg = w};
     int before = w->replies;
 
     ctl_local_call(w->ctl, CONN, method, path, body, &answer);
@@ -234,8 +235,8 @@ static void an_older_sequence_is_refused(void **state)
 
 static void every_role_may_use_its_verbs_only(void **state)
 {
-    static const char *const roles[] = {
-        TLS_ROLE_OPERATOR, TLS_ROLE_USER, TLS_ROLE_MEMBER, TLS_ROLE_HEAD, "", "OPERATOR"};
+    static const enum api_role roles[] = {API_ROLE_OPERATOR, API_ROLE_USER, API_ROLE_MEMBER,
+                                          API_ROLE_HEAD,     API_ROLE_NONE, API_ROLE_CA};
     /* A copy of the table in docs/control-api.md, one letter per role: operator, user, member. */
     static const struct {
         const char *method, *pattern, *allowed;
@@ -257,15 +258,15 @@ static void every_role_may_use_its_verbs_only(void **state)
         assert_string_equal(ctl_verbs[v].method, table[v].method);
         assert_string_equal(ctl_verbs[v].pattern, table[v].pattern);
         for (size_t r = 0; r < 6; r++) {
-            bool allowed = r < 3 && strchr(table[v].allowed, roles[r][0]);
+            bool allowed = r < 3 && strchr(table[v].allowed, api_role_word(roles[r])[0]);
             json_t *body = json_object();
             struct ctl_request rq = {.role = roles[r], .id = "a", .body = body};
             struct ctl_reply rp;
 
             ctl_call(w->ctl, &ctl_verbs[v], &rq, &rp);
             if ((rp.status != 403) != allowed)
-                fail_msg("%s %s as '%s': %d", table[v].method, table[v].pattern, roles[r],
-                         rp.status);
+                fail_msg("%s %s as '%s': %d", table[v].method, table[v].pattern,
+                         api_role_word(roles[r]), rp.status);
             json_decref(rp.body);
             json_decref(body);
         }
@@ -368,7 +369,7 @@ static void a_closed_connection_gets_no_more_events(void **state)
 static void a_caller_that_cannot_receive_events_gets_no_stream(void **state)
 {
     struct world *w = *state;
-    struct ctl_local answer = {.reply = on_reply, .arg = w};
+    struct ctl_local answer = {.role = API_ROLE_OPERATOR, .reply = on_reply, .arg = w};
 
     ctl_local_call(w->ctl, CONN, "GET", "/v1/events", "", &answer);
     assert_answer(w, 503, "NotHead");
@@ -379,7 +380,7 @@ static void a_caller_that_cannot_receive_events_gets_no_stream(void **state)
 static void a_caller_s_role_holds_on_the_local_socket_too(void **state)
 {
     struct world *w = *state;
-    struct ctl_local answer = {.role = TLS_ROLE_USER, .reply = on_reply, .arg = w};
+    struct ctl_local answer = {.role = API_ROLE_USER, .reply = on_reply, .arg = w};
 
     ctl_local_call(w->ctl, CONN, "PUT", "/v1/size", "{\"sequence\":1,\"members\":1}", &answer);
     assert_answer(w, 403, "RoleNotAllowed");

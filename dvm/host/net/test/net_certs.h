@@ -22,8 +22,8 @@ static inline struct certs *certs_create(const char *const *names, const char *b
 
     pki_init(&c->red, "red");
     pki_init(&c->blue, "blue");
-    pki_issue(&c->red, TLS_ROLE_HEAD, "x-head-0", names, 5);
-    pki_issue(&c->red, TLS_ROLE_MEMBER, "x-1", NULL, 5);
+    pki_issue(&c->red, "head", "x-head-0", names, 5);
+    pki_issue(&c->red, "member", "x-1", NULL, 5);
     pki_issue(&c->blue, blue, "y-1", names, 5);
     c->head = pki_ctx(&c->red, "x-head-0", &c->red);
     c->member = pki_ctx(&c->red, "x-1", &c->red);

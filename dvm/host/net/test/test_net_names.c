@@ -46,7 +46,7 @@ static int set_up(void **state)
 {
     static const char *const names[] = {SERVICE, "daemon", NULL};
 
-    *state = certs_create(names, TLS_ROLE_HEAD);
+    *state = certs_create(names, "head");
     return 0;
 }
 

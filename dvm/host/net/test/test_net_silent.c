@@ -28,8 +28,8 @@ static int set_up(void **state)
     struct certs *c = xcalloc(1, sizeof(*c));
 
     pki_init(&c->red, "red");
-    pki_issue(&c->red, TLS_ROLE_HEAD, "x-head-0", names, 5);
-    pki_issue(&c->red, TLS_ROLE_MEMBER, "x-1", NULL, 5);
+    pki_issue(&c->red, "head", "x-head-0", names, 5);
+    pki_issue(&c->red, "member", "x-1", NULL, 5);
     c->head = pki_ctx(&c->red, "x-head-0", &c->red);
     c->member = pki_ctx(&c->red, "x-1", &c->red);
     *state = c;

@@ -89,7 +89,7 @@ static void open_joiner(struct scene *s)
     s->core = core_create(&o, 1000, 1000);
     core_tick(s->core);
     drain(s, &a);
-    core_conn_open(s->core, s->conn, false, "head", "sim");
+    core_conn_open(s->core, s->conn, false, API_ROLE_HEAD, "sim");
     drain(s, &a);
 }
 
@@ -98,7 +98,7 @@ static void open_stranger(struct scene *s)
     struct scene_answer a = {0};
 
     s->conn = FIRST_CONN + ++s->conns;
-    core_conn_open(s->core, s->conn, true, "member", "sim");
+    core_conn_open(s->core, s->conn, true, API_ROLE_MEMBER, "sim");
     drain(s, &a);
 }
 

@@ -368,7 +368,7 @@ static void a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own(void 
     hello.hello.version = core_stats(sim_core(s, 1)).version;
     end.shutdown.op = hello.hello.version + 1;
     api_dvm_free(&d);
-    core_conn_open(sim_core(s, 1), 4711, true, "member", "sim");
+    core_conn_open(sim_core(s, 1), 4711, true, API_ROLE_MEMBER, "sim");
     say_frame(s, 1, 4711, 3, who.epoch, &hello);
     say_frame(s, 1, 4711, 3, who.epoch, &end);
     assert_int_equal(core_state(sim_core(s, 1)), CORE_WIRED);
@@ -666,7 +666,7 @@ static void a_malformed_frame_closes_its_link_and_changes_nothing(void **state)
     static const uint8_t junk[] = {9, 9, 9, 9};
 
     wait_wired(s, 2);
-    core_conn_open(sim_core(s, 0), 4711, true, "member", "sim");
+    core_conn_open(sim_core(s, 0), 4711, true, API_ROLE_MEMBER, "sim");
     core_conn_frame(sim_core(s, 0), 4711, junk, sizeof(junk));
     assert_int_equal(core_stats(sim_core(s, 0)).stale_frames, 1);
     wait_wired(s, 2);
