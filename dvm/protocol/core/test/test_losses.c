@@ -372,6 +372,66 @@ static void lost_ranks_are_shown_while_the_job_runs_and_after_it(void **state)
     dvm_free(d);
 }
 
+static bool is_ready_for_debug(struct sim *s, void *arg)
+{
+    return sim_job(s, *(size_t *)arg)->state == JOB_READY_FOR_DEBUG;
+}
+
+/* The last daemon of the job knows it, and has not all of its files. */
+static bool has_no_files_yet(struct sim *s, void *nspace)
+{
+    return core_job(sim_core(s, 3), nspace) && !sim_ready(s, 3, nspace);
+}
+
+static bool has_ended(struct sim *s, void *arg)
+{
+    return sim_job(s, *(size_t *)arg)->done;
+}
+
+#define LOST_EARLY                                                                                 \
+    "2 of 6 ranks failed or were lost: 2 ranks on node3 were lost with their daemon (vpid 3): "    \
+    "its link broke and was not restored in time"
+
+static void a_daemon_lost_before_the_ranks_start_is_in_the_final_text(void **state)
+{
+    struct sim_want w = {
+        .ranks = 6, .run_ms = 100, .nfiles = 1, .flags = JOB_RECOVERABLE | JOB_STRICT};
+    struct dvm *d = dvm_new();
+    size_t job = sim_submit_job(d->sim, 0, &w);
+
+    while (!sim_job(d->sim, job)->accepted)
+        sim_for(d->sim, 1);
+    assert_true(sim_until(d->sim, has_no_files_yet, (void *)sim_job(d->sim, job)->nspace, 1000));
+    sim_crash(d->sim, 3);
+    assert_true(sim_until(d->sim, has_ended, &job, 60000));
+    assert_int_equal(sim_job(d->sim, job)->exit_code, 123);
+    assert_string_equal(sim_job(d->sim, job)->text, LOST_EARLY);
+    dvm_free(d);
+}
+
+static void a_daemon_lost_while_ranks_stop_for_a_debugger_is_in_the_final_text(void **state)
+{
+    struct sim_want w = {.ranks = 6,
+                         .run_ms = 100,
+                         .flags = JOB_RECOVERABLE | JOB_STRICT,
+                         .stop = JOB_STOP_EXEC,
+                         .stop_rank = JOB_RANK_ALL};
+    struct dvm *d = dvm_new();
+    size_t job = sim_submit_job(d->sim, 0, &w);
+    enum api_reason reason;
+
+    assert_true(sim_until(d->sim, is_ready_for_debug, &job, 10000));
+    sim_crash(d->sim, 3);
+    sim_for(d->sim, 20000);
+    assert_int_equal(
+        core_continue_put(sim_core(d->sim, 0), sim_job(d->sim, job)->nspace, &reason, NULL), 0);
+    sim_drain(d->sim, 0);
+    assert_true(sim_until(d->sim, has_ended, &job, 60000));
+    assert_int_equal(sim_job(d->sim, job)->exit_code, 123);
+    assert_string_equal(sim_job(d->sim, job)->text, LOST_EARLY);
+    dvm_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +450,8 @@ int main(void)
         cmocka_unit_test(a_job_without_remaining_ranks_has_the_code_of_the_first_failure),
         cmocka_unit_test(a_failure_after_losses_reports_both),
         cmocka_unit_test(lost_ranks_are_shown_while_the_job_runs_and_after_it),
+        cmocka_unit_test(a_daemon_lost_before_the_ranks_start_is_in_the_final_text),
+        cmocka_unit_test(a_daemon_lost_while_ranks_stop_for_a_debugger_is_in_the_final_text),
     };
 
     return cmocka_run_group_tests_name("losses", tests, NULL, NULL);

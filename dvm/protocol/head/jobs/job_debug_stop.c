@@ -49,8 +49,7 @@ static void resume_job(struct jobs *js, struct job *j)
 {
     if (j->state != JOB_READY_FOR_DEBUG || j->failure)
         return;
-    free(j->reason);
-    j->reason = xstrdup("");
+    job_news_as_reason(j);
     job_step(js, j, JOB_EV_CONTINUE);
 }
 

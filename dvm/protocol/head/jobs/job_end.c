@@ -93,6 +93,8 @@ static bool notify_submitter(struct jobs *js, struct job *j)
 
 void job_end_notify(struct jobs *js, struct job *j)
 {
+    if (j && !j->failure)
+        job_news_as_reason(j); /* it may have ended while it was stopped for a debugger */
     while (j && notify_submitter(js, j))
         j = job_family_left(js, j);
 }

@@ -44,6 +44,15 @@ static int exit_code_of_losses(const struct job *j)
     return any ? j->first_code : j->own_code;
 }
 
+void job_news_as_reason(struct job *j)
+{
+    free(j->reason);
+    j->reason = j->losses
+                    ? xasprintf("%u of %u ranks failed or were lost: %s%s", j->nbad, j->map.nranks,
+                                j->losses, j->nlosses > NAMED_MAX ? "; and others" : "")
+                    : xstrdup("");
+}
+
 void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text)
 {
     char *named = j->losses;
@@ -56,9 +65,7 @@ void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, cons
         j->losses = named ? xasprintf("%s; %s", named, text) : xstrdup(text);
         free(named);
     }
-    free(j->reason);
-    j->reason = xasprintf("%u of %u ranks failed or were lost: %s%s", j->nbad, j->map.nranks,
-                          j->losses, j->nlosses > NAMED_MAX ? "; and others" : "");
+    job_news_as_reason(j);
     j->exit_code = exit_code_of_losses(j);
 }
 

@@ -128,6 +128,8 @@ uint64_t job_family_mark(struct jobs *js, const struct job *j, bool others);
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
 /* Number of failed ranks of a job that continues without them. */
 void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text);
+/* The reason of a job that neither waits nor has failed: its losses, or nothing. */
+void job_news_as_reason(struct job *j);
 void job_news_send(struct jobs *js, struct job *j); /* now */
 void job_news_steps(struct jobs *js);
 uint64_t job_news_next_deadline(const struct jobs *js);

@@ -56,8 +56,7 @@ void job_ready_check(struct jobs *js, struct job *j)
     if (j->state != JOB_PREPARING || j->failure || j->started || !all_nodes_ready(j))
         return;
     j->started = true;
-    free(j->reason);
-    j->reason = xstrdup("");
+    job_news_as_reason(j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
         if (!j->daemons[i].gone &&
             rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
