@@ -183,7 +183,7 @@ static void on_launch_frame(struct check *c, const struct frame *f)
     HASH_ADD(hh, c->launches, key, sizeof(x->key), x);
     to = members_get(core_inspect_members(sim_core(c->sim, 0)), f->dst);
     if (to && (to->state == MEMBER_LEAVING || to->state == MEMBER_PARKED) &&
-        (c->state[f->dst] != MEMBER_WIRED || c->named_now[f->dst]))
+        (c->began[f->dst] != MEMBER_WIRED || c->named_now[f->dst]))
         check_fail(c, "no-send-to-leaving", "launch data goes to vpid %u, which is %s", f->dst,
                    member_state_word(to->state));
 }
@@ -235,6 +235,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     struct cur cur;
     struct frame f;
 
+    c->acts |= vpid == 0;
     switch (act->kind) {
     case OUT_APP:
         on_app(c, vpid, &act->app);
@@ -346,19 +347,15 @@ static bool out_unheard(const struct check *c, uint32_t vpid, const struct core 
     return sim_life(c->sim, vpid) == n->life && n->version && epoch_none(core_inspect_epoch(core));
 }
 
-static void on_after(void *arg, uint32_t vpid)
+/* The epoch, the version and the repairs of a daemon never go back, and fit each other. */
+static void see_versions(struct check *c, uint32_t vpid, const struct core *core)
 {
-    struct check *c = arg;
-    const struct core *core = sim_core(c->sim, vpid);
     const struct members *m = core_inspect_members(core);
     struct seen_node *n = &c->nodes[vpid];
     struct epoch now = core_inspect_epoch(core);
 
     if (vpid == 0 && !epoch_eq(now, c->head))
         new_head(c, now);
-    if (c->stale_due && core_stats(core).stale_frames == c->stale_before)
-        check_fail(c, "stale-epoch", "vpid %u has not refused a frame of an earlier epoch", vpid);
-    c->stale_due = false;
     if (epoch_eq(now, n->epoch)) {
         uint64_t ops = m->version - n->version;
 
@@ -375,9 +372,58 @@ static void on_after(void *arg, uint32_t vpid)
         check_fail(c, "xcast-exactly-once",
                    "nothing failed, and vpid %u never got the broadcast that ended its epoch",
                    vpid);
-    if (n->life == sim_life(c->sim, vpid))
-        check_left(c, vpid, n->epoch, core);
-    *n = (struct seen_node){now, m->version, m->repairs, sim_life(c->sim, vpid), n->up};
+    n->epoch = now;
+    n->version = m->version;
+    n->repairs = m->repairs;
+    n->life = sim_life(c->sim, vpid);
+}
+
+static void see_head(struct check *c, const struct core *core, bool settled)
+{
+    const struct members *m = core_inspect_members(core);
+
+    check_complete(c, core);
+    check_lives(c, m);
+    check_head(c, core, settled);
+    for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
+        c->live[v] = members_live(m, v) ? m->tab[v].ctr : 0;
+}
+
+static void begin_turn(struct check *c)
+{
+    c->acts = false;
+    memcpy(c->began, c->state, sizeof(c->began));
+    memset(c->named_now, 0, sizeof(c->named_now));
+}
+
+/* Within an input: after each message, and each step of the head. */
+static void on_step(void *arg, uint32_t vpid)
+{
+    struct check *c = arg;
+    const struct core *core = sim_core(c->sim, vpid);
+
+    if (vpid == 0 && c->acts)
+        begin_turn(c);
+    see_versions(c, vpid, core);
+    if (vpid == 0)
+        see_head(c, core, false);
+}
+
+static void on_after(void *arg, uint32_t vpid)
+{
+    struct check *c = arg;
+    const struct core *core = sim_core(c->sim, vpid);
+    const struct members *m = core_inspect_members(core);
+    struct seen_node *n = &c->nodes[vpid];
+
+    if (c->stale_due && core_stats(core).stale_frames == c->stale_before)
+        check_fail(c, "stale-epoch", "vpid %u has not refused a frame of an earlier epoch", vpid);
+    c->stale_due = false;
+    see_versions(c, vpid, core);
+    if (n->settled_life == n->life)
+        check_left(c, vpid, n->settled, core);
+    n->settled = n->epoch;
+    n->settled_life = n->life;
     check_links(c, vpid);
     check_peers(c, vpid);
     if (*sim_files_wrong(c->sim))
@@ -386,19 +432,16 @@ static void on_after(void *arg, uint32_t vpid)
         check_fail(c, "bounded-backlog", "%llu bytes wait in one stream of vpid %u",
                    (unsigned long long)core_stats(core).backlog_most, vpid);
     if (vpid == 0) {
-        check_complete(c, core);
-        check_lives(c, m);
-        check_head(c, core);
-        for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
-            c->live[v] = members_live(m, v) ? m->tab[v].ctr : 0;
-        memset(c->named_now, 0, sizeof(c->named_now));
+        see_head(c, core, true);
+        begin_turn(c);
     }
 }
 
 struct check *check_create(struct sim *s)
 {
     struct check *c = xcalloc(1, sizeof(*c));
-    struct sim_hooks h = {.arg = c, .frame = on_frame, .action = on_action, .after = on_after};
+    struct sim_hooks h = {
+        .arg = c, .frame = on_frame, .action = on_action, .step = on_step, .after = on_after};
 
     c->sim = s;
     c->nlinks = sim_nlinks(s);

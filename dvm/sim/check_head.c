@@ -115,6 +115,10 @@ static void check_event(struct check *c, const struct api_event *e)
     if (!k)
         return;
     check_resize_event(c, e);
+    for (size_t i = 0; e->type == API_EVENT_CAMPAIGN_ACCEPTED && i < e->campaign.ntargets; i++) {
+        if (e->campaign.targets[i] < SIM_NODES_MAX)
+            c->named_step[e->campaign.targets[i]] = true;
+    }
     k->accepted += e->type == API_EVENT_CAMPAIGN_ACCEPTED;
     k->offered += e->type == API_EVENT_NODES_OFFERED;
     k->complete += e->type == API_EVENT_CAMPAIGN_COMPLETE;
@@ -137,7 +141,7 @@ static bool raises_fence(enum api_phase p)
 }
 
 /* At the end of a grow, all its targets are in the tree, or none that it added. One that was lost,
- * or that a shrink has named, in the same turn may have left again. */
+ * or that a shrink has named, in the same step may have left again. */
 static void check_whole(struct check *c, const struct resize_campaign *x)
 {
     const struct members *m = core_inspect_members(sim_core(c->sim, 0));
@@ -146,7 +150,7 @@ static void check_whole(struct check *c, const struct resize_campaign *x)
         struct resize_target t = resize_target_of(x, i);
         bool live = members_current(m, t.vpid, t.epoch);
 
-        if (x->phase == API_PHASE_COMPLETE ? !live && !c->lost_now && !c->named_now[t.vpid]
+        if (x->phase == API_PHASE_COMPLETE ? !live && !c->lost_now && !c->named_step[t.vpid]
                                            : live && t.added)
             check_fail(c, "all-or-nothing", "grow %s is %s, vpid %u is %sin the tree", x->id,
                        api_phase_name(x->phase), t.vpid, live ? "" : "not ");
@@ -258,7 +262,7 @@ static uint64_t digest_of(const struct job_look *x)
     return d;
 }
 
-/* Wired now, or when this event began: later effects of the same event do not count against it. */
+/* Wired now, or when this step began: the head drains members after it has mapped jobs. */
 static bool is_usable(const struct check *c, const struct job_node *n)
 {
     const struct member *m = members_get(core_inspect_members(sim_core(c->sim, 0)), n->vpid);
@@ -311,7 +315,7 @@ static void check_held(struct check *c, struct seen_job *j, const struct job_loo
     bool is = x->state == JOB_WAITING_FOR_DAEMONS;
     uint64_t now = sim_now(c->sim);
 
-    if (is && c->fence == 0)
+    if (is && c->fence == 0 && c->settled)
         check_fail(c, "nobody-parked-forever", "job %s is held, nothing holds it", x->nspace);
     if (was && !is && c->lost_now && job_state_over(x->state) && x->exit_code == EXIT_CODE_LOST)
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss: %s", x->nspace,
@@ -406,13 +410,15 @@ static void check_gone(struct check *c, const struct members *m, const struct se
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss", j->nspace);
 }
 
-void check_head(struct check *c, const struct core *core)
+void check_head(struct check *c, const struct core *core, bool settled)
 {
     const struct head *l = core_inspect_head(core);
     const struct members *m = core_inspect_members(core);
     struct seen_job *j, *tmp;
 
+    c->settled = settled;
     c->lost_now = false;
+    memset(c->named_step, 0, sizeof(c->named_step));
     for (; c->next_event < core_event_next(core); c->next_event++) {
         const struct api_event *e = core_event(core, c->next_event);
 

@@ -10,14 +10,16 @@
 
 #include <uthash.h>
 
-struct seen_node { /* a daemon's state after its last event */
+struct seen_node { /* a daemon's state after its last step */
     struct epoch epoch;
     uint64_t version, repairs;
     uint64_t life;        /* of its process */
+    struct epoch settled; /* after its last input, whose actions have been carried out */
+    uint64_t settled_life;
     struct seen_link *up; /* its links */
 };
 
-struct seen_member { /* in the head's table after its last event */
+struct seen_member { /* in the head's table after its last step */
     uint64_t ctr;
     enum member_state state;
     bool live;
@@ -67,7 +69,7 @@ struct seen_campaign {
     enum api_phase phase;
     uint64_t op, back; /* its broadcast, and the one that reverses it */
     bool ended;
-    bool held; /* it had raised the fence after the head's last event */
+    bool held; /* it had raised the fence after the head's last step */
     UT_hash_handle hh;
 };
 
@@ -120,23 +122,27 @@ struct check {
     size_t nremovals;
     uint64_t complete;
     struct epoch offered[SIM_NODES_MAX]; /* last epoch of which a shrink has offered the node */
-    uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last event; 0: absent */
-    uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last event */
+    uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last step; 0: absent */
+    uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last step, */
+    uint8_t began[SIM_NODES_MAX]; /* and when its turn began */
+    bool settled;                 /* the head's turn has ended */
+    bool acts;                    /* actions of the head's last turn have been carried out */
     uint64_t used[SIM_NODES_MAX]; /* slots by the records of jobs */
     uint32_t held[SIM_NODES_MAX][SIM_SLOTS_MAX]; /* CPUs by the records of jobs */
     uint64_t next_event;
-    bool lost_now;     /* this event has declared a daemon lost */
-    char holding[128]; /* raised the fence before this event and has not ended */
+    bool lost_now;     /* this step has declared a daemon lost */
+    char holding[128]; /* raised the fence before this step and has not ended */
     uint32_t fence;
-    struct head_batch batch; /* of joiners, after the head's last event */
+    struct head_batch batch; /* of joiners, after the head's last step */
     uint32_t holds_sum;
     uint32_t growing_holds;
     uint32_t changing, changing_holds; /* campaigns */
     bool healthy;
     struct seen_hops *hops;
-    size_t nlinks;                 /* of a member to its parent */
-    uint64_t left_sent, left_came; /* LEFT: sent by the leaving daemon itself, by link */
-    bool named_now[SIM_NODES_MAX]; /* by a campaign accepted in this event */
+    size_t nlinks;                  /* of a member to its parent */
+    uint64_t left_sent, left_came;  /* LEFT: sent by the leaving daemon itself, by link */
+    bool named_now[SIM_NODES_MAX];  /* by a campaign accepted in this turn */
+    bool named_step[SIM_NODES_MAX]; /* in this step */
     struct seen_job *jobs;
     struct seen_campaign *campaigns;
     struct seen_stream *streams;
@@ -181,7 +187,8 @@ void check_ranks_lost(struct check *c, uint32_t vpid, const struct msg_ranks_los
 void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace);
 void check_ranks_free(struct check *c);
 /* check_head.c */
-void check_head(struct check *c, const struct core *core);
+/* settled: the turn has ended. Before, jobs may still wait for the head's next step. */
+void check_head(struct check *c, const struct core *core, bool settled);
 void check_head_forget(struct check *c);
 
 #endif

@@ -691,7 +691,7 @@ static void check_jobs(struct script *s)
 static void begin_schedule(struct script *s)
 {
     static const uint32_t radixes[] = {2, 2, 3, 4, 32, 64};
-    struct sim_opts o = {.seed = (unsigned)s->opts.seed,
+    struct sim_opts o = {.seed = s->opts.seed,
                          .faults = API_FAULTS_DEFAULTS,
                          .uneven = true,
                          .trace = s->opts.trace};

@@ -452,6 +452,15 @@ void sim_watch(struct sim *s, const struct sim_hooks *h)
     s->hooks = *h;
 }
 
+static void on_step(void *arg)
+{
+    struct node *n = arg;
+    struct sim *s = n->sim;
+
+    if (s->hooks.step && n->core)
+        s->hooks.step(s->hooks.arg, (uint32_t)(n - s->nodes));
+}
+
 void sim_start(struct sim *s, uint32_t vpid)
 {
     struct node *n = &s->nodes[vpid];
@@ -483,6 +492,7 @@ void sim_start(struct sim *s, uint32_t vpid)
     n->life++;
     n->exited = n->parked = n->stopped = false;
     n->core = core_create(&o, s->now, s->now);
+    core_inspect_watch(n->core, on_step, n);
     sim_files_start(s, vpid);
     sim_drain(s, vpid);
 }

@@ -19,7 +19,7 @@ struct sim_opts {
     uint32_t radix;
     uint32_t slots; /* per member, up to SIM_SLOTS_MAX, each a CPU of its own; the head has none */
     uint32_t size;  /* first size bound */
-    unsigned seed;
+    uint64_t seed;
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */
     size_t backlog_max;
     struct api_faults faults; /* all 0: API_FAULTS_DEFAULTS */
@@ -28,12 +28,14 @@ struct sim_opts {
     bool trace;
 };
 
-/* The watcher: sees every input before and after, and every action before it is carried out. */
+/* The watcher: sees every input before and after, each step of its processing, and every action
+ * before it is carried out. */
 struct sim_hooks {
     void *arg;
     /* arrives */
     void (*frame)(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len);
     void (*action)(void *arg, uint32_t vpid, const struct out_act *act);
+    void (*step)(void *arg, uint32_t vpid);  /* core_inspect_watch() */
     void (*after)(void *arg, uint32_t vpid); /* the outbox is empty */
 };
 

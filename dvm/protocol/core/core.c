@@ -259,20 +259,29 @@ static bool deliver_next(struct core *c)
     return true;
 }
 
+static void show_step(struct core *c)
+{
+    if (c->watcher.on_step)
+        c->watcher.on_step(c->watcher.arg);
+}
+
 static bool run_head(struct core *c)
 {
     struct msg op;
     bool moved = false;
 
     head_run(c->head);
+    show_step(c);
     if (head_turned_away(c->head))
         greet_turn_away(c);
     while (head_next_op(c->head, &op)) {
         apply_op(c, &op);
+        show_step(c);
         msg_free(&op);
         moved = true;
     }
     moved |= head_completed(c->head, xcast_completed(c->xcast));
+    show_step(c);
     if (head_ended(c->head) && !c->finishing)
         finish_start(c, AFTER_EXIT,
                      "the DVM has ended"); /* processes that wait for the end see the exit */
@@ -305,8 +314,10 @@ void core_settle(struct core *c)
         head_turn(c->head);
     while (moved) {
         moved = false;
-        while (deliver_next(c))
+        while (deliver_next(c)) {
+            show_step(c);
             moved = true;
+        }
         local_reports(c);
         moved |= give_up_behind(c);
         if (core_is_head(c))
@@ -316,6 +327,7 @@ void core_settle(struct core *c)
     finish_check(c);
     rml_tick(c->rml);
     conn_acks(c);
+    show_step(c);
 }
 
 uint64_t core_deadline(const struct core *c)

@@ -21,6 +21,12 @@ struct epoch core_inspect_epoch(const struct core *c)
     return c->self.epoch;
 }
 
+void core_inspect_watch(struct core *c, void (*on)(void *arg), void *arg)
+{
+    c->watcher.on_step = on;
+    c->watcher.arg = arg;
+}
+
 uint64_t core_inspect_complete(const struct core *c)
 {
     return xcast_completed(c->xcast);

@@ -33,5 +33,9 @@ size_t core_inspect_waiting(const struct core *c);
 /* The number of the hop whose turn it is on this connection; 0: it has not greeted. */
 uint64_t core_inspect_turn(const struct core *c, uint64_t conn);
 bool core_inspect_up(const struct core *c, uint64_t conn); /* greeted and not closing */
+/* One input can bring several messages. on() is called after each of them, after each step of the
+ * head, and at the end of each turn, while the actions still wait in the outbox. It must not make
+ * an input. */
+void core_inspect_watch(struct core *c, void (*on)(void *arg), void *arg);
 
 #endif

@@ -94,6 +94,10 @@ struct core {
     uint64_t conns_lost, conns_mapped_out, conns_taken_back;
     uint64_t stale;
     uint64_t routed; /* frames of messages, ours or to be passed on */
+    struct {
+        void (*on_step)(void *arg); /* NULL: there is none */
+        void *arg;
+    } watcher; /* core_inspect_watch() */
 };
 
 /* core.c */
