@@ -31,8 +31,8 @@ void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_m
 /* Requests another size for a rank or tool at that daemon. */
 void check_resize(struct check *c, uint32_t vpid, const struct resize_request *a, bool tool);
 /* True if the job may end although only links have failed: its submitter's daemon, or one with
- * its ranks, was rightly declared lost; or it had not been sent when its submitter's daemon
- * left. */
+ * its ranks, was rightly declared lost; or it had not been sent when its submitter's daemon left,
+ * or that daemon could not learn that it has left. */
 bool check_excused(struct check *c, const struct sim_job *j);
 /* No event is pending any more: all daemons must agree, and every message must have arrived. */
 void check_rest(struct check *c);

@@ -204,7 +204,9 @@ bool check_excused(struct check *c, const struct sim_job *j)
 
     if (j->exit_code != EXIT_CODE_LOST)
         return false;
-    if (home->lost || (home->left && strcmp(j->text, "left the DVM") == 0))
+    if (home->lost ||
+        (home->left && (strcmp(j->text, "left the DVM") == 0 ||
+                        strcmp(j->text, "ordered to leave, and the head is lost") == 0)))
         return true;
     if (!where)
         return false;

@@ -12,9 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static void run(uint64_t seed, unsigned generation)
+static void run(uint64_t seed, unsigned generation, uint32_t nodes)
 {
-    struct script_opts o = {.seed = seed, .generation = generation};
+    struct script_opts o = {.seed = seed, .generation = generation, .nodes = nodes};
     struct script_result r;
 
     memset(&r, 0, sizeof(r));
@@ -29,20 +29,26 @@ static void seeds_that_once_failed_pass(void **state)
     static const struct {
         unsigned generation;
         uint64_t seed;
+        uint32_t nodes; /* 0: by the seed */
     } seeds[] = {
-        {1, 4},     /* two draining shrinks of the same daemon waited for each other */
-        {1, 1240},  /* a job that never fits waited forever if no member was there when it came */
-        {1, 1605},  /* refused by its parent, a daemon with an old table never asked the head */
-        {1, 1142},  /* refused by its parent and linked to the head, a daemon stopped trying */
-        {1, 1218},  /* the loss of the only joiner ended its batch; the next one began in the same
-                       event */
-        {1, 1395},  /* who caught up by a snapshot did not pass on what it had skipped */
-        {1, 77600}, /* on its way to a new parent, a daemon gave a child up and was heard when it
+        {1, 4, 0},    /* two draining shrinks of the same daemon waited for each other */
+        {1, 1240, 0}, /* a job that never fits waited forever if no member was there when it came */
+        {1, 1605, 0}, /* refused by its parent, a daemon with an old table never asked the head */
+        {1, 1142, 0}, /* refused by its parent and linked to the head, a daemon stopped trying */
+        {1, 1218, 0}, /* the loss of the only joiner ended its batch; the next one began in the same
+                      event */
+        {1, 1395, 0}, /* who caught up by a snapshot did not pass on what it had skipped */
+        {1, 77600, 0}, /* on its way to a new parent, a daemon gave a child up and was heard when it
                        was back */
+        {11, 8001599,
+         4}, /* the submitter of a held job departed in the input that brought a loss */
+        {11, 182495726u,
+         3}, /* a recoverable job lost a daemon before its start, and not in its text */
+        {11, 3425477781u, 3}, /* a leaving daemon could not learn that it had left */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
-        run(seeds[i].seed, seeds[i].generation);
+        run(seeds[i].seed, seeds[i].generation, seeds[i].nodes);
 }
 
 static void the_same_seed_gives_the_same_run(void **state)
