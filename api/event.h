@@ -10,7 +10,7 @@
  * "5f3a….9"} Numbers count up from 1 in each incarnation of the head. `from` is the first number
  * wanted (default: the next one). An unknown incarnation, or a number no longer kept or not yet
  * given, is answered 410: read /v1/dvm and go on from events.next there. An empty line is sent
- * every 15 s to show that the stream lives. */
+ * every 4 s to show that the stream lives. */
 enum api_event_type {
     API_EVENT_DAEMON_WIRED,
     API_EVENT_DAEMON_LOST,

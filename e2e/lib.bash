@@ -111,7 +111,7 @@ is_settled() {
         def condition(t): (.status.conditions // [])[] | select(.type == t) | .status;
         .status.observedGeneration == .metadata.generation and .spec.replicas == $n and
         .status.replicas == $n and (.status.readyReplicas // 0) == $n and .status.desiredReplicas == $n and
-        .status.campaign == null and condition("Available") == "True" and condition("Resizing") == "False"' > /dev/null ||
+        .status.campaign == null and (condition("Available") == "True") == ($n > 0) and condition("Ready") == "True" and condition("Resizing") == "False"' > /dev/null ||
         { k get dvm "${2:-$X}" -o json | jq -c '{generation: .metadata.generation, spec: .spec.replicas,
             status: .status | del(.conditions, .lastCampaign), conditions: [.status.conditions[]? | "\(.type)=\(.status) \(.reason): \(.message)"]}'; false; }
 }

@@ -11,8 +11,9 @@
  *
  * Failures: a broken stream is resumed behind the last event. If the head cannot resume (410, a new
  * incarnation, a gap in the numbers), the stream starts without a position and the owner reads the
- * whole view. A stream without a byte for SILENCE_MS counts as broken, since the head sends an
- * empty line every 15 s. */
+ * whole view. The head sends an empty line every 4 s (a head with an older image: every 15 s). A
+ * stream without a byte for SILENCE_MS counts as broken; after three empty lines that came quickly
+ * one after the other QUICK_SILENCE_MS is the bound. */
 #include "operator/dvm/dvm.h"
 
 #include "base/buf/buf.h"
@@ -26,8 +27,13 @@
 #define BACKOFF_MIN_MS 200
 #define BACKOFF_MAX_MS 10000
 #define TIMEOUT_MS 10000
-/* The head sends an empty line every 15 s. */
 #define SILENCE_MS 40000
+#define QUICK_SILENCE_MS 10000
+/* Longest time between two empty lines of a head that sends them every 4 s. */
+#define QUICK_BEAT_MS 9000
+/* Number of such times in a row. One alone tells nothing: a head sends its first empty line when
+ * the stream begins. */
+#define QUICK_BEATS 2
 #define ASKS_MAX 64
 #define BODY_MAX (64u << 20)
 #define LINE_MAX_BYTES (4u << 20)
@@ -50,7 +56,12 @@ struct dvm_client {
     char *connect, *ca_pem, *cert_pem, *key_pem;
     struct http_call *stream; /* NULL: waits for `retry` */
     struct loop_timer *retry;
-    unsigned failures; /* consecutive */
+    struct loop_timer *silence; /* armed after each line of a head with quick empty lines */
+    uint64_t beat_ms;           /* when the last empty line came, by the loop's clock; 0: none */
+    unsigned quick_beats;       /* consecutive empty lines that came quickly */
+    int64_t heard_wall_ms;      /* the last line; 0: none */
+    uint64_t heard_ms;          /* the same by the loop's clock */
+    unsigned failures;          /* consecutive */
     bool up;
     bool down_reported;
     /* The last event that was reported; "" and 0: no position to resume from. */
@@ -79,6 +90,9 @@ static void stream_down(struct dvm_client *c, const char *why)
 
     http_cancel(c->stream);
     c->stream = NULL;
+    loop_timer_disarm(c->silence);
+    c->quick_beats = 0;
+    c->beat_ms = 0;
     c->failures++;
     c->up = false;
     c->down_reported = true;
@@ -130,6 +144,28 @@ static int take_event(struct dvm_client *c, const json_t *o, struct api_event *e
     return api_event_decode(o, e, err) < 0 ? -1 : 1;
 }
 
+static void on_silence(void *arg)
+{
+    stream_down(arg, "the head has been silent for 10 s");
+}
+
+/* Learns how often the head sends empty lines, and waits for the next sign. */
+static void note_line(struct dvm_client *c, bool empty)
+{
+    uint64_t now_ms = loop_now_ms(c->loop);
+
+    c->heard_wall_ms = (int64_t)loop_wall_ms();
+    c->heard_ms = now_ms;
+    if (empty) {
+        bool soon = c->beat_ms && now_ms - c->beat_ms <= QUICK_BEAT_MS;
+
+        c->quick_beats = soon ? c->quick_beats + 1 : 0;
+        c->beat_ms = now_ms;
+    }
+    if (c->quick_beats >= QUICK_BEATS)
+        loop_timer_arm(c->silence, QUICK_SILENCE_MS);
+}
+
 static void on_line(char *line, size_t len, void *arg)
 {
     struct dvm_client *c = arg;
@@ -138,6 +174,7 @@ static void on_line(char *line, size_t len, void *arg)
     json_error_t jerr;
 
     c->failures = 0;
+    note_line(c, len == 0);
     if (len == 0)
         return;
     json_t *o = json_loadb(line, len, 0, &jerr);
@@ -356,6 +393,7 @@ struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_
     c->key_pem = xstrdup(opts->key_pem);
     c->opts.host = c->opts.connect = c->opts.ca_pem = c->opts.cert_pem = c->opts.key_pem = NULL;
     c->retry = loop_timer_create(loop, follow_events, c);
+    c->silence = loop_timer_create(loop, on_silence, c);
     loop_timer_arm(c->retry, 0);
     return c;
 }
@@ -372,6 +410,7 @@ void dvm_client_destroy(struct dvm_client *c)
     }
     http_cancel(c->stream);
     loop_timer_destroy(c->retry);
+    loop_timer_destroy(c->silence);
     if (c->http_is_ours)
         http_destroy(c->http);
     free(c->base);
@@ -387,4 +426,14 @@ void dvm_client_poke(struct dvm_client *c)
     c->failures = 0;
     if (!c->stream)
         loop_timer_arm(c->retry, 0);
+}
+
+int64_t dvm_client_heard_wall_ms(const struct dvm_client *c)
+{
+    return c->heard_wall_ms;
+}
+
+uint64_t dvm_client_silent_ms(const struct dvm_client *c)
+{
+    return c->heard_wall_ms ? loop_now_ms(c->loop) - c->heard_ms : 0;
 }

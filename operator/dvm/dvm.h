@@ -49,4 +49,9 @@ int dvm_client_put_shutdown(struct dvm_client *c, const struct api_shutdown *s,
                             dvm_done_fn *on_done, void *arg, struct err *err);
 int dvm_client_get_dvm(struct dvm_client *c, dvm_done_fn *on_done, void *arg, struct err *err);
 
+/* The time of the last line of the stream, wall clock in ms; 0: none yet. */
+int64_t dvm_client_heard_wall_ms(const struct dvm_client *c);
+/* The time since then; 0: none yet. */
+uint64_t dvm_client_silent_ms(const struct dvm_client *c);
+
 #endif

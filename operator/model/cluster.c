@@ -5,6 +5,7 @@
 #include "base/buf/buf.h"
 #include "operator/model/cluster_private.h"
 #include "operator/model/field.h"
+#include "operator/model/timestamp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,15 @@ static int drop_cluster(struct cluster *c)
     return -1;
 }
 
+/* A time that cannot be read is none: nothing is decided from it. */
+static void decode_contact(struct cluster *c)
+{
+    const char *text = json_string_value(json_object_get(c->status, "lastHeadContact"));
+
+    if (!text || timestamp_parse(text, &c->last_contact_ms))
+        c->last_contact_ms = 0;
+}
+
 int cluster_decode_meta(const json_t *object, struct cluster *out, struct err *err)
 {
     const json_t *conditions = json_object_get(json_object_get(object, "status"), "conditions");
@@ -74,6 +84,8 @@ int cluster_decode_meta(const json_t *object, struct cluster *out, struct err *e
     if (decode_meta(object, out, err))
         return drop_cluster(out);
     out->conditions = json_is_array(conditions) ? json_deep_copy(conditions) : NULL;
+    out->status = json_incref(json_object_get(object, "status"));
+    decode_contact(out);
     return 0;
 }
 
@@ -205,6 +217,8 @@ void cluster_free(struct cluster *c)
     cluster_record_free(&c->record);
     json_decref(c->conditions);
     c->conditions = NULL;
+    json_decref(c->status);
+    c->status = NULL;
 }
 
 char *cluster_identity(const struct cluster *c)

@@ -140,7 +140,9 @@ struct cluster {
     struct api_faults faults;
     /* status */
     struct cluster_record record;
-    json_t *conditions; /* NULL: none */
+    json_t *conditions;      /* NULL: none */
+    int64_t last_contact_ms; /* the head's last sign before the connection broke; 0: none */
+    json_t *status;          /* as it was read; NULL: none */
 };
 
 /* Decodes the metadata and the conditions, without the record. -1: *out is empty. */

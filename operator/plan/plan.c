@@ -55,6 +55,15 @@ uint32_t plan_wired(const struct api_dvm *view)
     return n;
 }
 
+bool plan_can_map(const struct api_dvm *view)
+{
+    for (size_t i = 0; view && i < view->nmembers; i++) {
+        if (view->members[i].state == MEMBER_WIRED && view->members[i].slots > 0)
+            return true;
+    }
+    return false;
+}
+
 static bool present_at_head(const struct api_dvm_member *m)
 {
     return m->state == MEMBER_REPORTED || m->state == MEMBER_WIRED || m->state == MEMBER_DRAINING ||

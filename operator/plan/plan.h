@@ -32,8 +32,12 @@ struct plan_pod {
     int64_t running_since_ms; /* 0: the container of the daemon does not run */
     int64_t running_for_ms;   /* for how long the operator has seen it run */
     const char *waiting;      /* the kubelet's reason why it does not run; NULL: unknown */
-    const char *message;
+    const char *message;      /* its words; of an image, those of the first such failure */
     const char *image;
+    const char *unschedulable; /* the scheduler's words why no node takes the pod; NULL: none */
+    const char *node;          /* NULL: not scheduled */
+    const char *ended;         /* the reason why the daemon's container ended last; NULL: none */
+    int64_t ended_code;        /* its exit code */
 };
 
 enum plan_link {
@@ -46,7 +50,8 @@ struct plan_head {
     enum plan_link link;
     int64_t down_since_ms; /* wall clock, for texts */
     int64_t down_for_ms;
-    const char *why;            /* last error of the connection; NULL: none */
+    int64_t contact_ms; /* wall clock: the head's last sign before the connection broke; 0: none */
+    const char *why;    /* last error of the connection; NULL: none */
     const struct api_dvm *view; /* NULL unless UP */
 };
 
@@ -139,5 +144,7 @@ void plan_destroyp(struct plan **p);
 const char *plan_verb_name(enum plan_verb v);
 /* Number of members in state wired or draining. */
 uint32_t plan_wired(const struct api_dvm *view);
+/* True if a job of one rank can be mapped: a wired daemon, which may be the head, has slots. */
+bool plan_can_map(const struct api_dvm *view);
 
 #endif

@@ -57,14 +57,18 @@ static void set_view(struct headlink *h, struct view *v)
     h->view = v;
 }
 
-/* Drops the view and starts the patience. */
+/* Drops the view and starts the patience, which counts from the head's last sign: a head that has
+ * been silent for longer is down at once. */
 static void start_patience(struct headlink *h)
 {
+    uint64_t silent_ms = h->client ? dvm_client_silent_ms(h->client) : 0;
+
     set_view(h, NULL);
     h->impatient = false;
     h->down_since_ms = (int64_t)loop_wall_ms();
     h->broken_ms = loop_now_ms(h->loop);
-    loop_timer_arm(h->patience, HEADLINK_PATIENCE_MS);
+    loop_timer_arm(h->patience,
+                   silent_ms < HEADLINK_PATIENCE_MS ? HEADLINK_PATIENCE_MS - silent_ms : 0);
 }
 
 static void on_view(int status, const json_t *body, const struct err *err, void *arg)
@@ -286,6 +290,7 @@ void headlink_look(struct headlink *h, struct plan_head *out, struct view **view
                               .down_since_ms = ready ? 0 : h->down_since_ms,
                               .down_for_ms =
                                   ready ? 0 : (int64_t)(loop_now_ms(h->loop) - h->broken_ms),
+                              .contact_ms = dvm_client_heard_wall_ms(h->client),
                               .why = h->why};
     if (!ready)
         return;

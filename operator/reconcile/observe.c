@@ -145,7 +145,7 @@ static bool pod_outdated(const json_t *pod, const json_t *set)
     return has && update && seen == is && strcmp(has, update) != 0;
 }
 
-static bool condition_true(const json_t *pod, const char *type)
+static const json_t *find_condition(const json_t *pod, const char *type)
 {
     const json_t *list = get_path(pod, "status", "conditions", NULL), *c;
     size_t i;
@@ -153,12 +153,29 @@ static bool condition_true(const json_t *pod, const char *type)
     json_array_foreach((json_t *)list, i, c)
     {
         const char *t = json_string_value(json_object_get(c, "type"));
-        const char *s = json_string_value(json_object_get(c, "status"));
 
-        if (t && s && strcmp(t, type) == 0)
-            return strcmp(s, "True") == 0;
+        if (t && strcmp(t, type) == 0)
+            return c;
     }
-    return false;
+    return NULL;
+}
+
+static bool condition_true(const json_t *pod, const char *type)
+{
+    const char *s = json_string_value(json_object_get(find_condition(pod, type), "status"));
+
+    return s && strcmp(s, "True") == 0;
+}
+
+static const char *find_scheduler_words(const json_t *pod)
+{
+    const json_t *c = find_condition(pod, "PodScheduled");
+    const char *reason = json_string_value(json_object_get(c, "reason"));
+
+    if (!reason || strcmp(reason, "Unschedulable") != 0)
+        return NULL;
+    const char *message = json_string_value(json_object_get(c, "message"));
+    return message ? message : "";
 }
 
 /* True if the StatefulSet, which this cluster controls, controls the pod. */
@@ -183,6 +200,9 @@ static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod 
     const json_t *status = daemon_status(pod);
     const json_t *waiting = get_path(status, "state", "waiting", NULL);
     const char *started = get_text(status, "state", "running", "startedAt");
+    const json_t *ended = get_path(status, "state", "terminated", NULL);
+    if (!ended)
+        ended = get_path(status, "lastState", "terminated", NULL);
     *out =
         (struct plan_pod){.name = name,
                           .uid = get_text(pod, "metadata", "uid", NULL),
@@ -191,7 +211,13 @@ static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod 
                           .ready = condition_true(pod, "Ready"),
                           .waiting = json_string_value(json_object_get(waiting, "reason")),
                           .message = json_string_value(json_object_get(waiting, "message")),
-                          .image = daemon_image(pod)};
+                          .image = daemon_image(pod),
+                          .unschedulable = find_scheduler_words(pod),
+                          .node = get_text(pod, "spec", "nodeName", NULL),
+                          .ended = json_string_value(json_object_get(ended, "reason")),
+                          .ended_code = json_integer_value(json_object_get(ended, "exitCode"))};
+    if (p->pull && status_is_pull_failure(out->waiting))
+        out->message = p->pull;
     out->outdated =
         pod_outdated(pod, run->child[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET].observed);
     if (started && timestamp_parse(started, &out->running_since_ms))
@@ -201,10 +227,30 @@ static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod 
     return head || out->vpid > 0;
 }
 
+/* Keeps the kubelet's words about an image while it cannot be pulled. They name ports and times
+ * that differ between attempts, so other digits alone are no news; the words of a back-off repeat
+ * those of the failure, or have none. */
+static void note_pull(struct pod_entry *p, const json_t *pod)
+{
+    const json_t *waiting = get_path(daemon_status(pod), "state", "waiting", NULL);
+    const char *message = json_string_value(json_object_get(waiting, "message"));
+
+    if (!status_is_pull_failure(json_string_value(json_object_get(waiting, "reason")))) {
+        free_ptr(&p->pull);
+        return;
+    }
+    const char *words = status_pull_words(message ? message : "");
+    if (!*words || (p->pull && status_same_but_digits(words, p->pull)))
+        return;
+    free(p->pull);
+    p->pull = xstrdup(words);
+}
+
 void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod)
 {
     const char *started = get_text(daemon_status(pod), "state", "running", "startedAt");
 
+    note_pull(p, pod);
     json_incref((json_t *)pod);
     json_decref(p->object);
     p->object = (json_t *)pod;

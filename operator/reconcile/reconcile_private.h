@@ -52,6 +52,7 @@ struct pod_entry {
     char *name;
     json_t *object;
     char *started; /* start of the daemon's container, as the kubelet tells it; NULL: not running */
+    char *pull;    /* the kubelet's words why the image cannot be pulled; NULL: none */
     uint64_t runs_ms; /* when the operator has first seen it run, by the loop's clock */
     UT_hash_handle hh;
 };

@@ -66,61 +66,6 @@ static char *text_down(const struct facts *f, const char *consequence)
                      since, consequence, f->in->cluster->name);
 }
 
-static bool one_of(const char *word, const char *const *list)
-{
-    for (; word && *list; list++) {
-        if (strcmp(word, *list) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* A pod that does not start and cannot start by itself. The message is our own, since the kubelet's
- * text changes between attempts. */
-static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
-{
-    static const char *const image[] = {"ErrImagePull",
-                                        "ImagePullBackOff",
-                                        "InvalidImageName",
-                                        "ErrImageNeverPull",
-                                        "ImageInspectError",
-                                        "RegistryUnavailable",
-                                        NULL};
-    static const char *const config[] = {"CreateContainerConfigError", "CreateContainerError",
-                                         "RunContainerError", NULL};
-
-    if (one_of(pod->waiting, image))
-        *v =
-            condition_of(STATUS_FALSE, "ImagePullFailed",
-                         xasprintf("Pod %s: the image \"%s\" cannot be pulled. Correct spec.image, "
-                                   "or make the image available; the kubelet tries again.",
-                                   pod->name, pod->image ? pod->image : "?"));
-    else if (one_of(pod->waiting, config))
-        *v = condition_of(STATUS_FALSE, "PodCannotStart",
-                          xasprintf("Pod %s: %s (%s).", pod->name,
-                                    pod->message ? pod->message : "no message", pod->waiting));
-    else if (pod->waiting && strcmp(pod->waiting, "CrashLoopBackOff") == 0)
-        *v = condition_of(
-            STATUS_FALSE, "DaemonCrashes",
-            xasprintf(
-                "Pod %s: the daemon ends repeatedly; kubectl logs %s --previous shows the reason.",
-                pod->name, pod->name));
-    else
-        return false;
-    return true;
-}
-
-static bool any_pod_stuck(const struct facts *f, bool head_only, struct verdict *v)
-{
-    for (size_t i = 0; i < f->in->npods; i++) {
-        const struct plan_pod *pod = &f->in->pods[i];
-
-        if ((!head_only || pod->vpid == 0) && !pod->deleting && pod_stuck(pod, v))
-            return true;
-    }
-    return false;
-}
-
 static bool any_foreign(const struct facts *f, struct verdict *v)
 {
     for (int i = 0; i < CLUSTER_CHILDREN; i++) {
@@ -173,7 +118,7 @@ static struct verdict available_down(const struct facts *f)
 {
     struct verdict v;
 
-    if (any_pod_stuck(f, true, &v))
+    if (status_pod_stuck(f, true, &v))
         return v;
     if (!f->p->record.incarnation[0])
         return condition_of(
@@ -183,27 +128,32 @@ static struct verdict available_down(const struct facts *f)
                         text_down(f, "No daemon and no pod is removed until it answers."));
 }
 
-struct verdict condition_available(const struct facts *f, bool was_available)
+/* While the head answers: True if a job of one rank would start. */
+static struct verdict available_up(const struct facts *f)
 {
+    bool maps = plan_can_map(f->in->head.view);
     uint32_t target = f->p->target;
 
+    if (target == 0 && f->wired == 0)
+        return condition_of(maps ? STATUS_TRUE : STATUS_FALSE, "HeadOnly",
+                            xstrdup(maps ? "Jobs run on the head, since there are no members."
+                                         : "The head accepts jobs and queues them, since there are "
+                                           "no members."));
+    char *count = text_wired(f);
+    if (maps)
+        return condition_of(STATUS_TRUE,
+                            f->wired >= target ? "AllMembersWired" : "SomeMembersWired", count);
+    return condition_of(STATUS_FALSE, f->wired ? "MembersLeaving" : "Forming", count);
+}
+
+struct verdict condition_available(const struct facts *f)
+{
     if (f->in->cluster->suspend)
         return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
         return condition_of(STATUS_KEEP, "Connecting",
                             xstrdup("The operator is connecting to the head."));
-    if (f->in->head.link == PLAN_LINK_DOWN)
-        return available_down(f);
-    if (target == 0)
-        return condition_of(
-            STATUS_TRUE, "HeadOnly",
-            xstrdup("The head accepts jobs and queues them, since there are no members."));
-    char *count = text_wired(f);
-    if (f->wired >= target)
-        return condition_of(STATUS_TRUE, "AllMembersWired", count);
-    if (was_available && f->wired > 0)
-        return condition_of(STATUS_TRUE, "SomeMembersWired", count);
-    return condition_of(STATUS_FALSE, "Forming", count);
+    return f->in->head.link == PLAN_LINK_DOWN ? available_down(f) : available_up(f);
 }
 
 static struct verdict campaign_verdict(const struct facts *f)
@@ -239,15 +189,6 @@ static struct verdict progressing_growth(const struct facts *f)
         xasprintf("%u of %u members are wired, %u pods exist.", f->wired, f->p->target, f->pods));
 }
 
-static bool any_outdated(const struct facts *f)
-{
-    for (size_t i = 0; i < f->in->npods; i++) {
-        if (f->in->pods[i].outdated && !f->in->pods[i].deleting)
-            return true;
-    }
-    return false;
-}
-
 static struct verdict progressing_suspended(const struct facts *f)
 {
     if (f->stopped && f->in->npods == 0)
@@ -268,7 +209,7 @@ struct verdict condition_progressing(const struct facts *f)
 
     if (f->trouble && f->trouble->reason[0])
         return condition_of(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
-    if (any_foreign(f, &v) || any_pod_stuck(f, false, &v))
+    if (any_foreign(f, &v) || status_pod_stuck(f, false, &v))
         return v;
     if (p->blocked == PLAN_BLOCK_REJECTED)
         return condition_of(STATUS_FALSE, "CampaignRejected",
@@ -288,11 +229,13 @@ struct verdict condition_progressing(const struct facts *f)
         return condition_of(STATUS_TRUE, "Starting", xstrdup("The head is starting."));
     if (set->replicas != p->target || f->wired < p->target)
         return progressing_growth(f);
-    if (any_outdated(f))
-        return condition_of(
-            STATUS_FALSE, "OutdatedPods",
-            xstrdup("Some pods have an older image or template. To replace them, delete them one "
-                    "by one, or suspend and resume the DvmCluster."));
+    FREE_AUTO char *outdated = status_outdated_text(f);
+    if (outdated)
+        return condition_of(STATUS_FALSE, "OutdatedPods",
+                            xasprintf("These pods have an older image or template: %s. To replace "
+                                      "them, delete them one by one, or suspend and resume the "
+                                      "DvmCluster.",
+                                      outdated));
     return condition_of(STATUS_FALSE, "UpToDate", text_whole(f));
 }
 

@@ -81,6 +81,33 @@ static bool is_stopped(const struct plan_input *in)
            (!s[CLUSTER_MEMBER_SET].exists || s[CLUSTER_MEMBER_SET].replicas == 0);
 }
 
+static void put_conditions(json_t *list, const struct facts *f)
+{
+    const struct cluster *c = f->in->cluster;
+    int64_t now_ms = f->in->now_ms;
+    struct verdict available = condition_available(f), progressing = condition_progressing(f);
+    struct verdict ready = status_ready(&progressing);
+    struct verdict degraded = status_degraded(f, &available, &progressing);
+
+    put_condition(list, c, "Available", available, now_ms);
+    put_condition(list, c, "Progressing", progressing, now_ms);
+    put_condition(list, c, "Resizing", condition_resizing(f), now_ms);
+    put_condition(list, c, "Suspended", condition_suspended(f), now_ms);
+    put_condition(list, c, "Ready", ready, now_ms);
+    put_condition(list, c, "Degraded", degraded, now_ms);
+}
+
+/* While the head answers, the field is absent, so that contact alone changes no status. */
+static void put_contact(json_t *status, const struct plan_input *in)
+{
+    int64_t ms = in->head.contact_ms ? in->head.contact_ms : in->cluster->last_contact_ms;
+
+    if (in->head.link == PLAN_LINK_UP || in->cluster->suspend || !ms)
+        return;
+    FREE_AUTO char *text = timestamp_s(ms);
+    json_object_set_new(status, "lastHeadContact", json_string(text));
+}
+
 json_t *status_build(const struct plan_input *in, const struct plan *p,
                      const struct status_trouble *trouble)
 {
@@ -91,16 +118,12 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
                       .wired = plan_wired(in->head.view),
                       .pods = member_pods(in),
                       .stopped = is_stopped(in)};
-    bool same_life = strcmp(c->record.incarnation, p->record.incarnation) == 0;
-    bool was = same_life && strcmp(condition_status(c->conditions, "Available"), "True") == 0;
     json_t *list = json_array();
 
-    put_condition(list, c, "Available", condition_available(&f, was), in->now_ms);
-    put_condition(list, c, "Progressing", condition_progressing(&f), in->now_ms);
-    put_condition(list, c, "Resizing", condition_resizing(&f), in->now_ms);
-    put_condition(list, c, "Suspended", condition_suspended(&f), in->now_ms);
+    put_conditions(list, &f);
     FREE_AUTO char *selector = cluster_selector(c);
     json_t *status = cluster_record_encode(&p->record);
+    put_contact(status, in);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
     json_object_set_new(status, "replicas", json_integer(f.pods));
     json_object_set_new(status, "readyReplicas", json_integer(f.wired));

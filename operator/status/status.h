@@ -26,6 +26,14 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
 json_t *status_unreadable(const struct cluster *c, const json_t *old_status, const char *message,
                           int64_t now_ms);
 
+/* True if the kubelet's reason says that an image cannot be pulled. */
+bool status_is_pull_failure(const char *waiting);
+/* The cause within the kubelet's words about an image; "": a back-off that names none. Points into
+ * `message`. */
+const char *status_pull_words(const char *message);
+/* True if two texts differ at most in digits. */
+bool status_same_but_digits(const char *a, const char *b);
+
 /* True if the two differ at most in counts, in jobs that are waited for and in messages. Such a
  * change may be written a little later: under a stream of jobs it comes all the time. */
 bool status_differs_slightly(const json_t *before, const json_t *after);

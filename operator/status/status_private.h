@@ -25,10 +25,22 @@ struct facts {
 };
 
 struct verdict condition_of(enum status_value value, const char *reason, char *message);
-struct verdict condition_available(const struct facts *f, bool was_available);
+struct verdict condition_available(const struct facts *f);
 struct verdict condition_progressing(const struct facts *f);
 struct verdict condition_resizing(const struct facts *f);
 struct verdict condition_suspended(const struct facts *f);
+
+/* health.c */
+struct verdict status_ready(const struct verdict *progressing);
+struct verdict status_degraded(const struct facts *f, const struct verdict *available,
+                               const struct verdict *progressing);
+
+/* pods.c: the first pod that does not start, explained. */
+bool status_pod_stuck(const struct facts *f, bool head_only, struct verdict *v);
+/* Number of pods that a message names; the others are counted. */
+#define STATUS_PODS_NAMED 8
+/* The names of the pods whose template is old, on the heap; NULL: there are none. */
+char *status_outdated_text(const struct facts *f);
 
 /* "daemon 5" or "daemons 5 to 8"; "2 jobs: a (3 ranks), b (1 rank)". On the heap. */
 char *condition_targets_text(const struct cluster_campaign *c);

@@ -97,12 +97,35 @@ runs() {
     appears pod/x-head-0
     waits x-head-0 ImagePullBackOff
     condition Available ImagePullFailed
-    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *'"example.test/daemon:1"'* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *'"example.test/daemon:1" cannot be pulled: as told. '* ]]
     before=$(uid_of pod/x-head-0)
     kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
     is_new() { exists pod/x-head-0 && [ "$(uid_of pod/x-head-0)" != "$before" ]; }
     until_true 60 is_new
     [ "$(kn get pod x-head-0 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
+}
+
+# unschedulable NAME WORDS: the scheduler's condition of a pod that no node takes.
+unschedulable() {
+    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"conditions\": [
+        {\"type\": \"PodScheduled\", \"status\": \"False\", \"reason\": \"Unschedulable\", \"message\": \"$2\"}]}}" >&2
+}
+
+@test "a pod that no node takes is explained in the scheduler's words, and jobs can start meanwhile" {
+    running 3
+    becomes '{.status.replicas}' 3
+    unschedulable x-3 "0/2 nodes are available: 2 Insufficient memory."
+    order 'cap?n=2'
+    condition Progressing Unschedulable
+    condition Degraded Unschedulable
+    condition Available SomeMembersWired
+    [[ $(status_of '{.status.conditions[?(@.type=="Ready")].message}') == \
+        "Pod x-3: no node takes it: 0/2 nodes are available: 2 Insufficient memory." ]]
+    order 'cap?n=3'
+    kn patch pod x-3 --subresource=status --type merge -p '{"status": {"conditions": [{"type": "PodScheduled", "status": "True"}]}}' >&2
+    condition Degraded AsExpected
+    condition Available AllMembersWired
+    condition Ready UpToDate
 }
 
 @test "a running pod keeps its image until it is deleted, and the status says so" {
@@ -113,6 +136,7 @@ runs() {
     before=$(uid_of pod/x-1)
     kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
     condition Progressing OutdatedPods
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"template: x-head-0, x-1. "* ]]
     [ "$(uid_of pod/x-1)" = "$before" ]
     kn delete pod x-1 x-head-0 --grace-period=0 --force >&2
     condition Progressing UpToDate

@@ -199,6 +199,8 @@ END
     a_pass_is_done
     replicas_are 4
     [[ $(status_of '{.status.conditions[?(@.type=="Available")].message}') == "The head has not answered since "*"pod x-head-0"* ]]
+    condition Degraded HeadUnreachable
+    [[ $(status_of '{.status.lastHeadContact}') == 20*Z ]]
     order back
     becomes '{.status.lastCampaign.phase}' Complete
     replicas_are 2
@@ -417,8 +419,12 @@ END
 }
 
 @test "with no replicas only the head runs" {
-    running 0
+    start_operator
+    make_cluster 0
+    start_head
     condition Available HeadOnly
+    becomes '{.status.conditions[?(@.type=="Available")].status}' False
+    becomes '{.status.conditions[?(@.type=="Ready")].status}' True
     replicas_are 0
     [ "$(kn get sts x-head -o jsonpath='{.spec.replicas}')" = 1 ]
 }

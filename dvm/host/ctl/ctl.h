@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#define CTL_STREAMS_MAX 256    /* open event streams; a further one gets 503 TooManyStreams */
-#define CTL_KEEPALIVE_MS 15000 /* interval of an empty line on streams over HTTPS */
+#define CTL_STREAMS_MAX 256   /* open event streams; a further one gets 503 TooManyStreams */
+#define CTL_KEEPALIVE_MS 4000 /* interval of an empty line on streams over HTTPS */
 
 struct ctl_opts {
     struct tls_ctx *tls;      /* NULL: no HTTPS server (members); borrowed */

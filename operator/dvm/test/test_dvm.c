@@ -520,6 +520,46 @@ static void a_lost_head_is_reported_once_and_a_poke_reconnects(void **state)
     teardown(&w);
 }
 
+/* Moves the clock a millisecond a turn, so that every byte is delivered in its time. */
+static void pass_time(struct world *w, int ms)
+{
+    for (int i = 0; i < ms; i++)
+        clock_run_for(w->loop, 1);
+}
+
+static void a_head_that_falls_silent_after_quick_lines_is_down_within_eleven_seconds(void **state)
+{
+    struct world w;
+
+    setup(&w);
+    for (int i = 0; i < 3; i++) {
+        say(&w, "\n");
+        pass_time(&w, 4000);
+    }
+    assert_true(dvm_client_silent_ms(w.client) >= 3900);
+    assert_true(dvm_client_silent_ms(w.client) <= 4000);
+    pass_time(&w, 5000);
+    assert_string_equal(w.order, "up ");
+    pass_time(&w, 2000);
+    assert_memory_equal(w.order, "up down ", strlen("up down "));
+    teardown(&w);
+}
+
+static void a_head_with_slow_lines_is_not_down_after_eleven_seconds(void **state)
+{
+    struct world w;
+
+    setup(&w);
+    say(&w, "\n"); /* with the first line, which comes at once, only one time is short */
+    pass_time(&w, 3000);
+    say(&w, "\n");
+    pass_time(&w, 15000);
+    say(&w, "\n");
+    pass_time(&w, 15000);
+    assert_string_equal(w.order, "up ");
+    teardown(&w);
+}
+
 static void a_request_carries_its_body_and_id(void **state)
 {
     struct world w;
@@ -669,6 +709,8 @@ int main(void)
         cmocka_unit_test(a_stream_with_a_gap_or_a_malformed_event_starts_over),
         cmocka_unit_test(an_event_of_an_unknown_type_is_ignored),
         cmocka_unit_test(a_lost_head_is_reported_once_and_a_poke_reconnects),
+        cmocka_unit_test(a_head_that_falls_silent_after_quick_lines_is_down_within_eleven_seconds),
+        cmocka_unit_test(a_head_with_slow_lines_is_not_down_after_eleven_seconds),
         cmocka_unit_test(a_request_carries_its_body_and_id),
         cmocka_unit_test(a_refusal_carries_the_heads_message),
         cmocka_unit_test(a_broken_or_malformed_answer_has_no_status),

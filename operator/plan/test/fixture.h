@@ -34,7 +34,7 @@ struct fix {
 static inline void fix_wire(struct fix *f, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++) {
-        f->members[i] = (struct api_dvm_member){.vpid = i + 1, .epoch = 1};
+        f->members[i] = (struct api_dvm_member){.vpid = i + 1, .epoch = 1, .slots = 1};
         f->members[i].state = MEMBER_WIRED;
     }
     f->view.nmembers = n;

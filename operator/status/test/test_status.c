@@ -62,7 +62,9 @@ static void a_status_never_reports_the_wanted_as_reached(void **state)
     assert_int_equal(json_integer_value(json_object_get(s, "replicas")), 5);
     assert_int_equal(json_integer_value(json_object_get(s, "readyReplicas")), 3);
     assert_int_equal(json_integer_value(json_object_get(s, "desiredReplicas")), 9);
-    assert_condition(s, "Available", "False", "Forming");
+    assert_condition(s, "Available", "True", "SomeMembersWired");
+    assert_condition(s, "Ready", "False", "Growing");
+    assert_condition(s, "Degraded", "False", "AsExpected");
     assert_condition(s, "Resizing", "True", "Growing");
     json_decref(s);
 }
@@ -201,31 +203,152 @@ static void it_stays_available_while_it_grows_or_has_lost_a_member(void **state)
     unsettle(&f);
 }
 
-static void in_a_new_incarnation_it_is_available_when_all_members_are_wired(void **state)
+static void with_two_of_eight_wired_after_a_restart_of_the_head_jobs_can_start(void **state)
 {
     struct fix f;
 
     fix_settled(&f);
     settle(&f, build(&f, NULL));
     snprintf(f.view.incarnation, sizeof(f.view.incarnation), FIX_OTHER_LIFE);
-    fix_wire(&f, 7);
+    fix_wire(&f, 2);
     json_t *s = build(&f, NULL);
-    assert_condition(s, "Available", "False", "Forming");
+    assert_condition(s, "Available", "True", "SomeMembersWired");
     json_decref(s);
     unsettle(&f);
 }
 
-static void a_head_without_members_is_available(void **state)
+static void without_a_wired_daemon_that_has_slots_no_job_can_start(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    fix_wire(&f, 2);
+    f.members[0].slots = 0;
+    f.members[1].state = MEMBER_DRAINING;
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "False", "MembersLeaving");
+    json_decref(s);
+}
+
+static void a_head_without_members_runs_jobs_only_with_slots_of_its_own(void **state)
 {
     struct fix f;
 
     fix_settled(&f);
     f.c.replicas = 0;
     f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
+    f.in.npods = 1;
     f.view.size_members = 0;
-    fix_wire(&f, 0);
+    f.view.size_limits = f.c.record.size_limits = (struct api_size_limits){true, 0, 0};
+    fix_wire(&f, 1);
+    f.members[0] = (struct api_dvm_member){.vpid = 0, .state = MEMBER_WIRED};
     json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "False", "HeadOnly");
+    assert_condition(s, "Ready", "True", "UpToDate");
+    json_decref(s);
+    f.members[0].slots = 2;
+    s = build(&f, NULL);
     assert_condition(s, "Available", "True", "HeadOnly");
+    json_decref(s);
+}
+
+static void lost_members_are_named_with_their_nodes(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.members[2].state = f.members[4].state = MEMBER_LOST;
+    f.pods[3].node = "worker-7";
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Available", "True", "SomeMembersWired");
+    assert_condition(s, "Degraded", "True", "MembersLost");
+    assert_string_equal(word(s, "Degraded", "message"),
+                        "Daemons 3 (node worker-7), 5: lost, and not back yet.");
+    json_decref(s);
+}
+
+static void a_pod_that_no_node_takes_has_the_schedulers_words(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    fix_wire(&f, 7);
+    f.pods[8].running_since_ms = 0;
+    f.pods[8].unschedulable = "0/3 nodes are available: 3 Insufficient cpu.";
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Progressing", "False", "Unschedulable");
+    assert_condition(s, "Degraded", "True", "Unschedulable");
+    assert_condition(s, "Ready", "False", "Unschedulable");
+    assert_string_equal(word(s, "Progressing", "message"),
+                        "Pod x-8: no node takes it: 0/3 nodes are available: 3 Insufficient cpu.");
+    json_decref(s);
+}
+
+static void a_daemon_that_ends_repeatedly_has_the_reason_of_its_end(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.pods[1].running_since_ms = 0;
+    f.pods[1].waiting = "CrashLoopBackOff";
+    f.pods[1].ended = "OOMKilled";
+    f.pods[1].ended_code = 137;
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Progressing", "False", "DaemonCrashes");
+    assert_non_null(
+        strstr(word(s, "Progressing", "message"), "last with OOMKilled (exit code 137)"));
+    json_decref(s);
+}
+
+static void the_words_about_an_image_are_those_of_the_cause(void **state)
+{
+    assert_string_equal(status_pull_words("no such host"), "no such host");
+    assert_string_equal(status_pull_words("Back-off pulling image \"a:1\""), "");
+    assert_string_equal(
+        status_pull_words("Back-off pulling image \"a:1\": ErrImagePull: a:1: not found"),
+        "a:1: not found");
+    assert_true(status_same_but_digits("from 10.0.0.1:4711: refused", "from 10.0.0.1:80: refused"));
+    assert_false(status_same_but_digits("timeout", "not found"));
+    assert_false(status_same_but_digits("a", "ab"));
+}
+
+static void outdated_pods_are_named(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.pods[0].outdated = f.pods[3].outdated = true;
+    json_t *s = build(&f, NULL);
+    assert_condition(s, "Progressing", "False", "OutdatedPods");
+    assert_condition(s, "Ready", "True", "OutdatedPods");
+    assert_non_null(strstr(word(s, "Progressing", "message"), "template: x-head-0, x-3. To"));
+    json_decref(s);
+    for (size_t i = 0; i < f.in.npods; i++)
+        f.pods[i].outdated = true;
+    s = build(&f, NULL);
+    assert_non_null(strstr(word(s, "Progressing", "message"), "x-6, x-7 and 1 more. To"));
+    json_decref(s);
+}
+
+static void the_last_contact_is_shown_while_the_head_does_not_answer(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    json_t *s = build(&f, NULL);
+    assert_null(json_object_get(s, "lastHeadContact"));
+    json_decref(s);
+    fix_head_down(&f, FIX_NOW);
+    f.in.head.contact_ms = 1699999999000;
+    s = build(&f, NULL);
+    assert_string_equal(json_string_value(json_object_get(s, "lastHeadContact")),
+                        "2023-11-14T22:13:19Z");
+    json_decref(s);
+    f.in.head.contact_ms = 0; /* a restarted operator has not reached the head */
+    f.c.last_contact_ms = 1699999990000;
+    s = build(&f, NULL);
+    assert_string_equal(json_string_value(json_object_get(s, "lastHeadContact")),
+                        "2023-11-14T22:13:10Z");
     json_decref(s);
 }
 
@@ -482,8 +605,15 @@ int main(void)
         cmocka_unit_test(an_unreadable_status_is_kept_and_named),
         cmocka_unit_test(a_settled_cluster_is_available),
         cmocka_unit_test(it_stays_available_while_it_grows_or_has_lost_a_member),
-        cmocka_unit_test(in_a_new_incarnation_it_is_available_when_all_members_are_wired),
-        cmocka_unit_test(a_head_without_members_is_available),
+        cmocka_unit_test(with_two_of_eight_wired_after_a_restart_of_the_head_jobs_can_start),
+        cmocka_unit_test(without_a_wired_daemon_that_has_slots_no_job_can_start),
+        cmocka_unit_test(a_head_without_members_runs_jobs_only_with_slots_of_its_own),
+        cmocka_unit_test(lost_members_are_named_with_their_nodes),
+        cmocka_unit_test(a_pod_that_no_node_takes_has_the_schedulers_words),
+        cmocka_unit_test(a_daemon_that_ends_repeatedly_has_the_reason_of_its_end),
+        cmocka_unit_test(the_words_about_an_image_are_those_of_the_cause),
+        cmocka_unit_test(outdated_pods_are_named),
+        cmocka_unit_test(the_last_contact_is_shown_while_the_head_does_not_answer),
         cmocka_unit_test(a_drain_names_the_jobs_that_it_waits_for),
         cmocka_unit_test(suspended_means_that_no_pod_is_left),
         cmocka_unit_test(a_transition_time_changes_only_with_the_status),
