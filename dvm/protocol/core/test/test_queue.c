@@ -193,6 +193,25 @@ static void a_job_that_is_too_large_since_a_shrink_waits_and_is_passed(void **st
     sim_destroy(s);
 }
 
+static void a_job_that_was_accepted_behind_another_waits_after_a_shrink_too(void **state)
+{
+    struct sim *s = new_dvm();
+
+    submit(s, 1, 3, 5000, 0, 0);
+    submit(s, 2, 2, 1000, 0, 0);
+    submit(s, 3, SLOTS, 1000, 0, 0); /* fits the size at its submission */
+    shrink_to_one(s);
+    assert_ends(s, 2, 0);
+    dvm_wait_complete(s, "c", 30000);
+    sim_for(s, 1000);
+    assert_false(sim_job(s, 3)->done);
+    dvm_put_size(s, 2, 2);
+    sim_crash(s, 2); /* the process that has left */
+    sim_start(s, 2);
+    assert_ends(s, 3, 0);
+    sim_destroy(s);
+}
+
 static void a_job_with_no_wait_does_not_wait_behind_other_jobs(void **state)
 {
     struct sim *s = new_dvm();
@@ -217,6 +236,7 @@ int main(void)
         cmocka_unit_test(no_job_is_passed_more_often_than_the_limit),
         cmocka_unit_test(a_job_that_never_fits_fails_at_once_behind_other_jobs_too),
         cmocka_unit_test(a_job_that_is_too_large_since_a_shrink_waits_and_is_passed),
+        cmocka_unit_test(a_job_that_was_accepted_behind_another_waits_after_a_shrink_too),
         cmocka_unit_test(a_job_with_no_wait_does_not_wait_behind_other_jobs),
     };
 

@@ -68,16 +68,24 @@ static void mark_ancestors(const struct jobs *js, const struct job *j, uint64_t 
     }
 }
 
-uint64_t job_family_mark(struct jobs *js, const struct job *j, bool others)
+uint64_t job_family_mark(struct jobs *js, const struct job *j)
+{
+    uint64_t mark = ++js->kin_mark;
+    bool any = false;
+
+    mark_ancestors(js, j, mark, &any);
+    return any ? mark : 0;
+}
+
+uint64_t job_family_mark_waiting(struct jobs *js)
 {
     uint64_t mark = ++js->kin_mark;
     bool any = false;
     const struct job *k;
 
-    mark_ancestors(js, j, mark, &any);
     DL_FOREACH(js->list, k)
     {
-        if (others && !k->mapped && !k->failure)
+        if (!k->mapped && !k->failure)
             mark_ancestors(js, k, mark, &any);
     }
     return any ? mark : 0;

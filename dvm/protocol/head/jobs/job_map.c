@@ -11,6 +11,7 @@
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 static bool maps_there(const struct member *m)
@@ -157,7 +158,7 @@ static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum,
  * it. */
 static bool waits_for_kin(struct jobs *js, struct job *j)
 {
-    uint64_t mark = j->checked ? 0 : job_family_mark(js, j, false);
+    uint64_t mark = j->checked ? 0 : job_family_mark(js, j);
 
     return mark && !job_map_has_hope(js, j, mark);
 }
@@ -238,32 +239,45 @@ void job_map_anew(struct jobs *js, struct job *j)
     job_step(js, j, JOB_EV_REMAP);
 }
 
-void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first)
+/* Whether the job may wait behind others. If not, it is on its way to its end. */
+static bool may_wait_behind(struct jobs *js, struct job *j)
 {
-    struct err err = {0}, behind = {0};
+    struct err err = {0};
     uint32_t present;
     size_t n;
     uint64_t maximum = slots_maximum(js->slots, size_bound_now(js->bound));
-    struct map_node *nodes = usable_nodes(js, j, &n, &present);
+    FREE_AUTO struct map_node *nodes = usable_nodes(js, j, &n, &present);
     struct map map;
     enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
 
-    free(nodes);
     if (r == MAP_OK) {
         map_free(&map);
         err_set(&err, "an earlier job waits for slots");
     }
     if (r != MAP_OK && (never_fits(j, r, maximum, present) || waits_for_kin(js, j))) {
         job_step(js, j, JOB_EV_DONE); /* to its end, by job_map_now() */
-        return;
+        return false;
     }
     if (j->map.spec.flags & JOB_NO_WAIT) {
         job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED, "not launched: %s (--no-wait)",
                  err.msg);
-        return;
+        return false;
     }
+    j->checked |= maximum != 0;
+    return true;
+}
+
+void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first)
+{
+    struct err behind = {0};
+    bool judged = j->checked && !(j->map.spec.flags & JOB_NO_WAIT);
+
+    if (!judged && !may_wait_behind(js, j))
+        return;
     wait_for_slots(j);
     err_set(&behind, "behind job %s, which came first", first->map.nspace);
+    if (j->reason && strcmp(j->reason, behind.msg) == 0)
+        return; /* its submitter knows */
     job_set_reason(j, behind.msg);
     job_tell_state(js, j);
 }

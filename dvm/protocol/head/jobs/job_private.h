@@ -82,6 +82,12 @@ struct job_history {
     struct job_history *next, *prev;
 };
 
+struct job_stuck { /* whether the first job that waits is stuck; the same for each job behind it */
+    uint64_t number; /* of the first job; 0: not known */
+    uint64_t changes;
+    bool stuck;
+};
+
 struct jobs {
     struct out *out;
     struct members *members;
@@ -103,6 +109,7 @@ struct jobs {
     uint64_t changes;
     bool kick; /* slots may have become free */
     bool news; /* some job has ends of ranks to report */
+    struct job_stuck stuck;
     struct jobs_stats stats;
 };
 
@@ -121,9 +128,10 @@ bool job_family_is_child(const struct job *j, const struct job *parent);
 /* The job has ended. Its parent, if the parent has waited for it and is to be notified now, or
  * NULL. */
 struct job *job_family_left(struct jobs *js, const struct job *j);
-/* Marks the jobs that cannot end before `j` has started or, with `others`, before any job without
- * a map has: their ancestors, which hold slots. Returns the mark; 0: there is no such job. */
-uint64_t job_family_mark(struct jobs *js, const struct job *j, bool others);
+/* Marks the jobs that cannot end before `j` has started, or before any job without a map has: their
+ * ancestors, which hold slots. Returns the mark; 0: there is no such job. */
+uint64_t job_family_mark(struct jobs *js, const struct job *j);
+uint64_t job_family_mark_waiting(struct jobs *js);
 /* job_news.c: ends of ranks that are reported to others while their job has not failed */
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
 /* Number of failed ranks of a job that continues without them. */

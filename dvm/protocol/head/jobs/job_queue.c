@@ -11,7 +11,11 @@
  *
  * A rank that spawns a job waits for its start, and holds its own slots. So a job waits for ever
  * if it fits only when the ancestors of waiting jobs have ended. A job that was accepted before a
- * shrink may be too large now; it waits until the DVM has grown. Any job may pass such a job. */
+ * shrink may be too large now; it waits until the DVM has grown. Any job may pass such a job.
+ *
+ * Each time slots become free, all jobs that wait are tried again. The first one is mapped. For the
+ * others one answer is computed, whether the first is stuck, so the cost grows with their number,
+ * not with its square. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <utlist.h>
@@ -76,14 +80,21 @@ static uint64_t slots_free_at(const struct jobs *js, const struct job *first)
 
 /* Its wait does not end by the ends of other jobs: it is too large for the DVM at its present size,
  * or fits only after the end of jobs that wait for a job behind it. */
-static bool is_stuck(struct jobs *js, const struct job *first, const struct job *j)
+static bool is_stuck(struct jobs *js, const struct job *first)
 {
-    return !job_map_has_hope(js, first, job_family_mark(js, j, true));
+    struct job_stuck *known = &js->stuck;
+
+    if (known->number != first->number || known->changes != js->changes) {
+        known->stuck = !job_map_has_hope(js, first, job_family_mark_waiting(js));
+        known->number = first->number;
+        known->changes = js->changes;
+    }
+    return known->stuck;
 }
 
 bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct job *j)
 {
-    if (is_stuck(js, first, j))
+    if (is_stuck(js, first))
         return true;
     return j->map.spec.timeout_ms && first->passed < JOB_QUEUE_PASSES_MAX &&
            end_of(js, j) <= slots_free_at(js, first);

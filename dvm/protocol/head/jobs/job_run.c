@@ -224,6 +224,7 @@ void jobs_steps(struct jobs *js)
 {
     struct job *j, *tmp;
 
+    js->stuck.number = 0; /* members may have changed */
     job_fail_deadlines(js);
     if (js->kick)
         kick_queue(js);
