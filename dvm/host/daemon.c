@@ -267,13 +267,14 @@ static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
     return net_listen_local(d->parts.net, path, err);
 }
 
-static int make_pmix(struct daemon *d, struct err *err)
+static int make_pmix(struct daemon *d, const struct spawner_handle *spawner, struct err *err)
 {
     struct pmix_srv_opts o = {.host = d->opts.host_name,
                               .session_dir = d->opts.session_dir,
                               .vpid = d->opts.vpid,
                               .owns_cpus = topo_text_is_own(d->opts.cpus),
                               .topology = d->opts.topology,
+                              .spawner = spawner->pid,
                               .silent_ms = d->opts.pmix_silent_ms};
 
     d->parts.pmix = pmix_srv_create(d->loop, &o, &host_pmix_upcalls, d->host, err);
@@ -345,7 +346,7 @@ static int build_parts(struct daemon *d, const struct spawner_handle *spawner, u
 
     d->parts.odls = odls_create(d->loop, spawner, &times, odls.upcalls, odls.arg, err);
     if (make_tls(d, err) < 0 || !d->parts.odls || make_sockets(d, join_port, err) < 0 ||
-        make_pmix(d, err) < 0 || make_core(d, *join_port, err) < 0)
+        make_pmix(d, spawner, err) < 0 || make_core(d, *join_port, err) < 0)
         return -1;
     d->parts.iof = iof_create(d->parts.core, d->parts.odls, &iof_io);
     d->parts.files = files_create(d->parts.core, &files_io);

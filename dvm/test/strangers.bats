@@ -3,7 +3,7 @@
 # Another user of the host at the PMIx server's port, who knows all that can be known: the port and the names of a job and
 # of its ranks. What a process states about itself counts for nothing.
 
-# shellcheck disable=SC2154,SC2034  # set by lib.bash
+# shellcheck disable=SC2154,SC2034,SC2030,SC2031  # set by lib.bash; each test changes its own copy
 
 bats_require_minimum_version 1.5.0
 load lib
@@ -49,9 +49,9 @@ jobs_so_far() { view '.jobs | length'; }
 @test "another user is refused as a rank, whatever user it states, and can spawn nothing" {
     local before
     before=$(jobs_so_far)
-    # The attack itself works: the daemon's own user is taken in the same way.
-    run env -i PATH="$PATH" HOME=/ "${told[@]}" timeout "$limit" "$open/pmix_probe" spawn 1 true
-    echo "own user: $output"
+    # The attack itself works: a rank of another job is taken in the same way.
+    run prun -n 1 env "${told[@]}" "$open/pmix_probe" spawn 1 true
+    echo "rank: $output"
     [[ "$output" == *"spawn: SUCCESS"* ]]
     eventually eval "[ \"\$(jobs_so_far)\" -gt $before ]"
     before=$(jobs_so_far)
@@ -87,4 +87,40 @@ jobs_so_far() { view '.jobs | length'; }
     [ "$(jobs_so_far)" -eq "$before" ]
     release_job victim 1
     end_job victim
+}
+
+# other_container COMMAND...: as the daemon's user, in a rank's environment and in a PID namespace of its own.
+other_container() {
+    env -i PATH="$PATH" HOME=/ "${told[@]}" TMPDIR=/tmp \
+        timeout --kill-after=10 "$limit" unshare --pid --fork --mount-proc "$@"
+}
+
+@test "a process of another container that shares the network and the user is neither a rank nor a tool" {
+    local before
+    before=$(jobs_so_far)
+    other_container true
+    run other_container "$open/pmix_probe" spawn 1 touch "$BATS_TEST_TMPDIR/spawned"
+    echo "as a rank: $output"
+    [ "$status" -ne 0 ]
+    [[ "$output" != *"SUCCESS"* ]]
+    told=()
+    run other_container "$open/tool_probe" run "$uri" none 1 touch "$BATS_TEST_TMPDIR/spawned" < /dev/null
+    echo "as a tool: $output"
+    [ "$status" -ne 0 ]
+    [ ! -e "$BATS_TEST_TMPDIR/spawned" ]
+    [ "$(jobs_so_far)" -eq "$before" ]
+    release_job victim 1
+    end_job victim
+    [ "$code" = 0 ]
+}
+
+@test "a process of the daemon's user that no rank has started is no rank, and the job's rank goes on" {
+    run env -i PATH="$PATH" HOME=/ "${told[@]}" timeout "$limit" "$open/pmix_probe" spawn 1 touch "$BATS_TEST_TMPDIR/spawned"
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ "$output" != *"SUCCESS"* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/spawned" ]
+    release_job victim 1
+    end_job victim
+    [ "$code" = 0 ]
 }

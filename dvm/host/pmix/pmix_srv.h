@@ -133,6 +133,7 @@ struct pmix_srv_opts {
     /* The machine's, borrowed until pmix_srv_destroy(); NULL: the library reads its own, with
      * all devices, in 15 ms of CPU. */
     struct hwloc_topology *topology;
+    pid_t spawner;      /* ranks descend from it; 0: from this process */
     uint64_t silent_ms; /* of the library, before on_silent(); 0: PMIX_SRV_SILENT_MS */
 };
 #define PMIX_SRV_SILENT_MS 60000

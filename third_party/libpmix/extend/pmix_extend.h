@@ -30,10 +30,22 @@ bool pmix_extend_pull_at(size_t at, struct pmix_extend_pull *out);
 pmix_status_t pmix_extend_pull_deliver(size_t at, pmix_iof_channel_t channel,
                                        const pmix_proc_t *source, const pmix_byte_object_t *bytes);
 
-/* The user of the process at the other end of a TCP connection within this network namespace, from
- * the kernel's socket tables: 0, or -1 if the peer is elsewhere or has closed its end. The second
- * one reads /proc only, as the first does where sock_diag is not allowed. From any thread. */
-int pmix_extend_peer_uid(int sd, uid_t *uid);
-int pmix_extend_peer_uid_by_table(int sd, uid_t *uid);
+/* The other end of a TCP connection within this network namespace, as the kernel's socket tables
+ * have it: the user of the process, and the number of its socket. 0, or -1 if the peer is elsewhere
+ * or has closed its end. The second one reads /proc only, as the first does where sock_diag is not
+ * allowed. From any thread. */
+struct pmix_extend_peer {
+    uid_t uid;
+    unsigned long inode;
+};
+int pmix_extend_peer_find(int sd, struct pmix_extend_peer *peer);
+int pmix_extend_peer_find_by_table(int sd, struct pmix_extend_peer *peer);
+
+/* Whether the process with the peer's socket descends from the one that creates ranks, or is
+ * in this process's PID namespace. A process of another container is neither. */
+bool pmix_extend_is_rank(const struct pmix_extend_peer *peer);
+bool pmix_extend_is_tool(const struct pmix_extend_peer *peer);
+/* Before PMIx_server_init: the process that creates ranks. 0, and without a call: this one. */
+void pmix_extend_set_ancestor(pid_t pid);
 
 #endif

@@ -85,7 +85,7 @@ static int send_question(int fd, const struct ends *e)
 
 /* 0; 1: there is no such socket; -1: the kernel does not say, or it has no sock_diag for TCP, which
  * is answered by the same error as an unknown socket. */
-static int ask_kernel(const struct ends *e, uid_t *uid)
+static int ask_kernel(const struct ends *e, struct pmix_extend_peer *peer)
 {
     union {
         struct nlmsghdr head;
@@ -108,11 +108,12 @@ static int ask_kernel(const struct ends *e, uid_t *uid)
     if (m->id.idiag_sport != e->peer_port || m->id.idiag_dport != e->own_port ||
         m->idiag_state != TCP_ESTABLISHED || !m->idiag_inode)
         return 1;
-    *uid = m->idiag_uid;
+    peer->uid = m->idiag_uid;
+    peer->inode = m->idiag_inode;
     return 0;
 }
 
-static int is_line_of(const struct ends *e, const char *line, uid_t *uid)
+static int is_line_of(const struct ends *e, const char *line, struct pmix_extend_peer *peer)
 {
     char at[2][33] = {"", ""};
     char want[2][33];
@@ -132,11 +133,12 @@ static int is_line_of(const struct ends *e, const char *line, uid_t *uid)
         port[0] != ntohs(e->peer_port) || port[1] != ntohs(e->own_port) ||
         state != TCP_ESTABLISHED || !inode)
         return 0;
-    *uid = user;
+    peer->uid = user;
+    peer->inode = inode;
     return 1;
 }
 
-static int read_table(const struct ends *e, uid_t *uid)
+static int read_table(const struct ends *e, struct pmix_extend_peer *peer)
 {
     FILE *f = fopen(e->family == AF_INET6 ? "/proc/self/net/tcp6" : "/proc/self/net/tcp", "re");
     char line[512];
@@ -145,7 +147,7 @@ static int read_table(const struct ends *e, uid_t *uid)
     if (!f)
         return -1;
     while (!found && fgets(line, sizeof(line), f))
-        found = is_line_of(e, line, uid);
+        found = is_line_of(e, line, peer);
     fclose(f);
     return found ? 0 : -1;
 }
@@ -159,22 +161,22 @@ static int is_connected(int sd)
            info.tcpi_state == TCP_ESTABLISHED;
 }
 
-int pmix_extend_peer_uid(int sd, uid_t *uid)
+int pmix_extend_peer_find(int sd, struct pmix_extend_peer *peer)
 {
     struct ends e;
     int rc;
 
     if (!is_connected(sd) || find_ends(sd, &e) < 0)
         return -1;
-    rc = ask_kernel(&e, uid);
+    rc = ask_kernel(&e, peer);
     if (rc < 0)
-        rc = read_table(&e, uid);
+        rc = read_table(&e, peer);
     return rc == 0 && is_connected(sd) ? 0 : -1;
 }
 
-int pmix_extend_peer_uid_by_table(int sd, uid_t *uid)
+int pmix_extend_peer_find_by_table(int sd, struct pmix_extend_peer *peer)
 {
     struct ends e;
 
-    return find_ends(sd, &e) < 0 || read_table(&e, uid) < 0 || !is_connected(sd) ? -1 : 0;
+    return find_ends(sd, &e) < 0 || read_table(&e, peer) < 0 || !is_connected(sd) ? -1 : 0;
 }
