@@ -109,8 +109,13 @@ struct seen_hops {
     UT_hash_handle hh;
 };
 
+struct seen_change { /* figures of the head that change with its state */
+    uint64_t version, events, jobs, fence, complete;
+};
+
 struct check {
     struct sim *sim;
+    struct seen_change change;
     char name[32];
     char text[512];
     struct seen_node nodes[SIM_NODES_MAX];

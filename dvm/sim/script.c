@@ -6,12 +6,11 @@
 #include "dvm/sim/script.h"
 
 #include "dvm/protocol/core/core_inspect.h"
-#include "dvm/protocol/wire/exit_code.h"
 #include "dvm/sim/ask.h"
 #include "dvm/sim/check.h"
 #include "dvm/sim/rest.h"
+#include "dvm/sim/work.h"
 
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +29,7 @@ struct script {
     struct script_opts opts;
     struct sim *sim;
     struct check *check;
+    struct work *work;
     struct script_result *result;
     uint32_t nodes, replicas;
     unsigned profile; /* 0: no faults, 1: links, 2: daemons too, 3: the head too */
@@ -40,7 +40,6 @@ struct script {
     uint64_t heal_at;
     uint64_t ncampaigns;
     struct pod pods[SIM_NODES_MAX];
-    int expected[SIM_JOBS_MAX];
 };
 
 /* Actions that came with that generation are drawn. */
@@ -211,48 +210,13 @@ static uint32_t some_member(struct script *s)
     return 1 + (uint32_t)roll_dice(s, s->nodes - 1);
 }
 
-/* A job that goes on without its lost ranks; returns its expected exit code. */
-static int submit_outliving(struct script *s, struct sim_want *w)
-{
-    w->flags = JOB_RECOVERABLE;
-    w->loses = true;
-    if (roll_dice(s, 2))
-        return w->code;
-    w->flags |= JOB_STRICT;
-    w->code = 0;
-    return w->ranks > SIM_LOST_RANK ? exit_code_of_signal(SIGKILL) : 0;
-}
-
 static void submit_job(struct script *s, uint32_t v)
 {
-    struct sim_want w = {.ranks = 1 + (uint32_t)roll_dice(s, s->replicas + 1)};
-    int code;
+    char text[WORK_TEXT_MAX];
 
-    w.run_ms = roll_dice(s, 4) ? roll_dice(s, 300) : roll_dice(s, 3000);
-    w.code = roll_dice(s, 8) ? 0 : 3;
-    code = w.code;
-    if (!sim_core(s->sim, v) || sim_stopped(s->sim, v) || sim_njobs(s->sim) >= SIM_JOBS_MAX)
+    if (!work_submit(s->work, v, s->replicas, text))
         return;
-    if (done_since(s, 5) && roll_dice(s, 3) == 0) {
-        w.nfiles = 1 + (uint32_t)roll_dice(s, SIM_FILES_MAX);
-        w.full = roll_dice(s, 12) == 0;
-    }
-    if (done_since(s, 6) && roll_dice(s, 4) == 0)
-        code = submit_outliving(s, &w);
-    if (done_since(s, 7) && !w.flags && roll_dice(s, 4) == 0) {
-        w.stop = roll_dice(s, 2) ? JOB_STOP_EXEC : JOB_STOP_INIT;
-        w.stop_rank = roll_dice(s, 3) ? JOB_RANK_ALL : (uint32_t)roll_dice(s, w.ranks);
-    }
-    w.absent = done_since(s, 9) && roll_dice(s, 16) == 0;
-    trace_line(s, "job of %u ranks, %llu ms, code %d, %u files%s%s%s at vpid %u", w.ranks,
-               (unsigned long long)w.run_ms, w.code, w.nfiles, w.full ? " for a full disk" : "",
-               w.absent ? ", in a directory that is not everywhere" : "",
-               w.flags & JOB_STRICT ? ", strict"
-               : w.flags            ? ", recoverable"
-                                    : "",
-               v);
-    s->expected[sim_njobs(s->sim)] = w.full || w.absent ? EXIT_CODE_NOT_LAUNCHED : code;
-    sim_submit_job(s->sim, v, &w);
+    trace_line(s, "%s", text);
     s->result->jobs++;
 }
 
@@ -427,19 +391,20 @@ static void send_sigterm(struct script *s)
 
 static void client_gone(struct script *s)
 {
-    size_t n = sim_njobs(s->sim);
+    char text[WORK_TEXT_MAX];
+
+    if (work_client_gone(s->work, some_node(s), text))
+        trace_line(s, "%s", text);
+}
+
+/* A signal for a job, or a rank that aborts its own. */
+static void disturb_job(struct script *s)
+{
+    char text[WORK_TEXT_MAX];
     uint32_t v = some_node(s);
 
-    if (n == 0 || !sim_core(s->sim, v) || sim_stopped(s->sim, v))
-        return;
-    n = n - 1 - roll_dice(s, n < 4 ? n : 4);
-    if (sim_job(s->sim, n)->done || sim_job_home(s->sim, n) != v)
-        return;
-    trace_line(s, "the submitter of job %zu is gone", n);
-    sim_job_forget(s->sim, n);
-    core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
-    core_client_gone(sim_core(s->sim, v), (uint32_t)n);
-    sim_drain(s->sim, v);
+    if (roll_dice(s, 2) ? work_signal(s->work, v, text) : work_abort(s->work, v, text))
+        trace_line(s, "%s", text);
 }
 
 static void begin_gather(struct script *s)
@@ -594,6 +559,8 @@ static void take_step(struct script *s)
         begin_gather(s);
     if (done_since(s, 8) && roll_dice(s, 8) == 0)
         ask_resize(s);
+    if (done_since(s, 12) && roll_dice(s, 10) == 0)
+        disturb_job(s);
 
     if (d < 6)
         submit_job(s, some_node(s));
@@ -613,15 +580,6 @@ static void take_step(struct script *s)
 }
 
 /* --- rest */
-
-/* No request for members brings those back that a job has waited for. */
-static void end_too_large(struct script *s)
-{
-    int job = rest_end_too_large(s->sim);
-
-    if (job >= 0)
-        s->expected[job] = exit_code_of_signal(SIGKILL);
-}
 
 static void come_to_rest(struct script *s)
 {
@@ -649,7 +607,7 @@ static void come_to_rest(struct script *s)
             if (r.campaigns == 0 && s->replicas < s->nodes - 1)
                 grow_dvm(s, s->nodes - 1); /* so that every job finds its slots */
             else if (r.campaigns == 0 && rest_missing(s->sim, s->replicas) == 0)
-                end_too_large(s);
+                work_end_too_large(s->work);
             quiet = r.jobs || r.campaigns || rest_missing(s->sim, s->replicas) ? 0 : quiet + 1;
             if (quiet > 60) /* for 30 s: requests may be under way, and links on probation */
                 return;
@@ -664,27 +622,6 @@ static void come_to_rest(struct script *s)
             check_fail(s->check, "tree-agreement", "%u of %u members do not come",
                        rest_missing(s->sim, s->replicas), s->replicas);
         return;
-    }
-}
-
-static void check_jobs(struct script *s)
-{
-    for (uint32_t v = 0; v < s->nodes; v++) {
-        if (sim_core(s->sim, v) && sim_ranks(s->sim, v))
-            check_fail(s->check, "nobody-parked-forever", "vpid %u still runs %zu ranks", v,
-                       sim_ranks(s->sim, v));
-    }
-    for (size_t i = 0; i < sim_njobs(s->sim); i++) {
-        const struct sim_job *j = sim_job(s->sim, i);
-
-        if (!j->done && sim_job_waits(s->sim, i))
-            check_fail(s->check, "nobody-parked-forever", "the submitter of job %zu (%s) waits", i,
-                       j->nspace);
-        if (j->done && s->profile < 2 && j->exit_code != s->expected[i] &&
-            j->exit_code != EXIT_CODE_NOT_LAUNCHED &&
-            !(j->exit_code == EXIT_CODE_CANCELLED && s->kills) && !check_excused(s->check, j))
-            check_fail(s->check, "unrelated-loss", "job %zu ended with %d instead of %d: %s", i,
-                       j->exit_code, s->expected[i], j->text);
     }
 }
 
@@ -718,6 +655,7 @@ static void begin_schedule(struct script *s)
                (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots, o.links,
                (unsigned)o.delay_ms, s->profile, (unsigned)o.faults.link_grace_ms);
     s->check = check_create(s->sim);
+    s->work = work_create(s->sim, s->opts.generation);
     check_healthy(s->check, s->profile == 0);
     for (uint32_t v = 0; v < s->nodes; v++)
         sim_start(s->sim, v);
@@ -781,7 +719,7 @@ void script_run(const struct script_opts *o, struct script_result *r)
         come_to_rest(s);
     if (!has_failed(s->sim, s->check)) {
         check_rest(s->check);
-        check_jobs(s);
+        work_check(s->work, s->check, s->kills, s->profile >= 2);
     }
     if (has_failed(s->sim, s->check))
         tell_nodes(s);
@@ -790,6 +728,7 @@ void script_run(const struct script_opts *o, struct script_result *r)
     snprintf(r->text, sizeof(r->text), "%s", check_text(s->check));
     r->at_ms = sim_now(s->sim);
     add_stats(s);
+    work_destroy(s->work);
     sim_destroy(s->sim);
     check_destroy(s->check);
     free(s);

@@ -15,7 +15,8 @@ struct script_opts {
      * shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow wires, 5:
      * jobs with files, 6: jobs that go on without lost ranks, 7: jobs that stop for a debugger,
      * 8: requests of applications, 9: jobs that cannot start on one daemon, 10: limits other than
-     * the defaults, 11: several links; 0: the newest. */
+     * the defaults, 11: several links, 12: time limits, --no-wait, hosts, map policies,
+     * signals and aborts; 0: the newest. */
     unsigned generation;
 };
 

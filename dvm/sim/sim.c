@@ -530,6 +530,11 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
     char *files[SIM_FILES_MAX] = {w->full ? SIM_FULL : "in", "dir/in", "prog"};
     struct job_spec spec = {.flags = w->flags,
                             .timeout_ms = w->timeout_ms,
+                            .map_by = w->map_by,
+                            .level = JOB_LEVEL_NODE,
+                            .ppr = w->ppr,
+                            .nhosts = w->nhosts,
+                            .hosts = (uint32_t *)w->hosts,
                             .nfiles = w->nfiles,
                             .files = files,
                             .stop = w->stop,

@@ -98,6 +98,7 @@ size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms,
 #define SIM_FULL "full"      /* name of the first file if disks have no room for it */
 #define SIM_ABSENT "/absent" /* a working directory that the last daemon of a job does not have */
 #define SIM_LOST_RANK 3
+#define SIM_HOSTS_MAX 3
 struct sim_want {
     uint32_t ranks;
     uint64_t run_ms;
@@ -108,6 +109,10 @@ struct sim_want {
     uint32_t flags; /* of the job */
     bool loses;     /* rank SIM_LOST_RANK, and each fourth after it, ends by SIGKILL instead */
     uint64_t timeout_ms;
+    enum job_map_by map_by;
+    uint32_t ppr;    /* ranks on each daemon */
+    uint32_t nhosts; /* limited to these daemons; 0: to none */
+    uint32_t hosts[SIM_HOSTS_MAX];
     enum job_stop stop; /* its ranks (or one) stop some time after their start, until continued */
     uint32_t stop_rank;
 };

@@ -193,11 +193,18 @@ void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms)
     c->out.wall_ms = wall_ms;
 }
 
+static void show_step(struct core *c)
+{
+    if (c->watcher.on_step)
+        c->watcher.on_step(c->watcher.arg);
+}
+
 bool core_next(struct core *c, struct out_act *act)
 {
     do {
         if (out_take(&c->out, act))
             return true;
+        show_step(c); /* of the frames that have come early, each has a turn */
     } while (conn_take_early(c));
     return false;
 }
@@ -257,12 +264,6 @@ static bool deliver_next(struct core *c)
     }
     buf_free(&bytes);
     return true;
-}
-
-static void show_step(struct core *c)
-{
-    if (c->watcher.on_step)
-        c->watcher.on_step(c->watcher.arg);
 }
 
 static bool run_head(struct core *c)
@@ -327,7 +328,6 @@ void core_settle(struct core *c)
     finish_check(c);
     rml_tick(c->rml);
     conn_acks(c);
-    show_step(c);
 }
 
 uint64_t core_deadline(const struct core *c)
