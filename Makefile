@@ -183,6 +183,7 @@ $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
 # The tests of dvm/protocol/wire share a sample of every message, one of dvm/protocol/core a daemon in the middle of its work.
 SCENE := dvm/protocol/core/test/scene.o dvm/protocol/wire/test/samples.o dvm/protocol/wire/msg/test/samples.o
 $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/wire/test/test_*.c dvm/protocol/wire/msg/test/test_*.c)): $(patsubst %,$(BUILD)/$(v)/dvm/protocol/wire/%/samples.o,test msg/test)))
+$(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/head/journal/test/test_record $(BUILD)/$(v)/dvm/protocol/head/test/test_head_state: $(BUILD)/$(v)/dvm/protocol/head/journal/test/samples.o))
 # All of dvm/protocol/core, and more, start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/files/test/test_files_in_dvm.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(BUILD)/$(v)/dvm/protocol/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
@@ -210,7 +211,7 @@ $(CLIENTS:%=$(BUILD)/asan/dvm/host/pmix/test/clients/%): %: %.o $(CLIENT_OBJS) $
 $(BUILD)/asan/dvm/host/pmix/test/test_mpi: | examples
 
 # Fuzz targets are linked with few libraries: neither PMIx nor sockets.
-FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
+FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(BUILD)/fuzz/dvm/protocol/head/journal/test/samples.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
 	@echo "  LD fuzz $@"

@@ -91,7 +91,7 @@ passes() {
 
 @test "gates pass where LINT_PATHS leaves them no file" {
     LINT_PATHS=dvm/host passes names style
-    LINT_PATHS=Makefile passes format layers pure banned state sizes
+    LINT_PATHS=Makefile passes format layers pure banned state journal sizes
 }
 
 @test "LINT_PATHS narrows what is looked at" {
@@ -294,6 +294,15 @@ services_tree() {
 @test "state: an exported constant passes" {
     c_file base/one/good.h 'extern const struct fsm machine;' 'extern const char *const name;' 'extern int f(int *p);'
     passes state
+}
+
+@test "journal: a change of the head's members outside their fold is refused" {
+    c_file dvm/protocol/head/resize/bad.c 'void go(struct members *m)' '{' '    member_step(members_entry(m, 1), 2, 0);' '}'
+    refused journal "dvm/protocol/head/resize/bad.c:4:"
+    rm "$tree/dvm/protocol/head/resize/bad.c"
+    c_file dvm/protocol/head/members/roster.c 'void go(struct members *m)' '{' '    member_step(members_entry(m, 1), 2, 0);' '}'
+    c_file dvm/protocol/core/apply.c 'void go(struct members *m)' '{' '    members_add(m, 0, 0);' '}'
+    passes journal
 }
 
 @test "names: an exported function that does not begin with the noun of its place is refused" {

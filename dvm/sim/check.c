@@ -333,6 +333,7 @@ static void new_head(struct check *c, struct epoch life)
     c->complete = 0;
     memset(c->live, 0, sizeof(c->live));
     memset(c->member, 0, sizeof(c->member));
+    check_journal_forget(c);
     check_head_forget(c);
 }
 
@@ -452,6 +453,7 @@ static void on_after(void *arg, uint32_t vpid)
                    (unsigned long long)core_stats(core).backlog_most, vpid);
     if (vpid == 0) {
         see_head(c, core, true);
+        check_journal(c, core);
         begin_turn(c);
     }
 }
@@ -465,6 +467,7 @@ struct check *check_create(struct sim *s)
     c->sim = s;
     c->nlinks = sim_nlinks(s);
     c->next_event = 1;
+    check_journal_create(c);
     sim_watch(s, &h);
     return c;
 }
@@ -481,6 +484,7 @@ void check_destroy(struct check *c)
     check_resize_free(c);
     check_head_forget(c);
     check_loss_forget(c);
+    check_journal_free(c);
     HASH_ITER(hh, c->hops, h, htmp)
     {
         HASH_DEL(c->hops, h);

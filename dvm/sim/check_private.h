@@ -161,6 +161,10 @@ struct check {
     struct seen_link *links;
     bool stale_due; /* the arriving frame is of an earlier epoch */
     uint64_t stale_before;
+    struct head_fold *fold; /* of the records of this head, */
+    const struct journal *journal_of;
+    struct buf state_own, state_folded;
+    uint64_t journal_random;
 };
 
 uint64_t check_digest(const struct members *m);
@@ -191,6 +195,11 @@ void check_loss_forget(struct check *c);
 void check_ranks_lost(struct check *c, uint32_t vpid, const struct msg_ranks_lost *m);
 void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace);
 void check_ranks_free(struct check *c);
+/* check_journal.c */
+void check_journal_create(struct check *c);
+void check_journal(struct check *c, const struct core *head); /* after each event of the head */
+void check_journal_forget(struct check *c);                   /* another head */
+void check_journal_free(struct check *c);
 /* check_head.c */
 /* settled: the turn has ended. Before, jobs may still wait for the head's next step. */
 void check_head(struct check *c, const struct core *core, bool settled);

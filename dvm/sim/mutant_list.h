@@ -89,6 +89,9 @@
     X(REPEAT_FRAMES, "a frame that comes over two links is handed up twice")                       \
     X(OUT_FOREVER, "a mapped-out link is never taken back")                                        \
     X(NO_REDIAL, "a lost link is not made again")                                                  \
+    X(RECORD_UNKEPT, "steps of members are not appended to the journal")                           \
+    X(SNAPSHOT_LACKS, "a snapshot does not restore the number of repairs")                         \
+    X(UNRECORDED, "the size bound changes without a record")                                       \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

@@ -3,6 +3,8 @@
  * type, made by the encoders. */
 #include "dvm/host/cred/cred.h"
 #include "dvm/protocol/core/test/scene.h"
+#include "dvm/protocol/head/head_state.h"
+#include "dvm/protocol/head/journal/test/samples.h"
 #include "dvm/protocol/wire/msg/test/samples.h"
 #include "dvm/protocol/wire/piece.h"
 #include "dvm/protocol/wire/test/samples.h"
@@ -82,6 +84,56 @@ static void pieces(const char *dir)
         piece_encode(&b, &list[i]);
         write_entry(dir, "fuzz_piece", name, &b);
     }
+}
+
+static void put_record(struct buf *b, const struct record *r)
+{
+    size_t at = b->len;
+
+    buf_put_u16(b, 0);
+    record_encode(b, r);
+    b->data[at] = (uint8_t)((b->len - at - 2) >> 8);
+    b->data[at + 1] = (uint8_t)(b->len - at - 2);
+}
+
+static void snapshot_of(const struct buf *journal, struct buf *b)
+{
+    BUF_AUTO struct buf state = {0};
+    struct record r = {.type = RECORD_SNAPSHOT};
+    struct head_fold *f = head_fold_create();
+    struct cur c = cur_of(journal->data, journal->len);
+
+    while (cur_left(&c) > 0) {
+        size_t len = cur_u16(&c);
+        struct err err = {0};
+
+        if (head_fold_take(f, cur_raw(&c, len), len, &err) < 0)
+            die(err.msg);
+    }
+    buf_init(&state, MSG_DATA_MAX);
+    head_fold_save(f, &state);
+    head_fold_destroy(f);
+    r.snapshot = (struct record_snapshot){state.data, state.len};
+    put_record(b, &r);
+}
+
+/* A journal with a record of each type, and the snapshot after it. */
+static void journals(const char *dir)
+{
+    BUF_AUTO struct buf all = {0};
+    BUF_AUTO struct buf snapshot = {0};
+
+    make_folder(dir, "fuzz_journal");
+    buf_init(&all, MSG_DATA_MAX);
+    buf_init(&snapshot, MSG_DATA_MAX);
+    for (unsigned type = SAMPLE_FIRST; type < RECORD_TYPES; type++) {
+        struct record r = sample_record(type);
+
+        put_record(&all, &r);
+    }
+    write_entry(dir, "fuzz_journal", "journal", &all);
+    snapshot_of(&all, &snapshot);
+    write_entry(dir, "fuzz_journal", "snapshot", &snapshot);
 }
 
 static void creds(const char *dir)
@@ -195,6 +247,7 @@ int main(int argc, char **argv)
     }
     frames(argv[1]);
     clients(argv[1]);
+    journals(argv[1]);
     pieces(argv[1]);
     creds(argv[1]);
     nidmaps(argv[1]);

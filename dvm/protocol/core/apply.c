@@ -126,8 +126,6 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
 {
     bool shrink = m->why == REMOVE_SHRINK;
 
-    members_remove(&c->members, m->targets, m->ntargets,
-                   shrink ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
     if (names_us(c, m)) {
         if (shrink)
             leave_dvm(c, m);
@@ -174,6 +172,21 @@ static void apply_shutdown(struct core *c, const struct msg_shutdown *m)
                  "the DVM has ended");
 }
 
+/* At the head the table is what its records say. */
+static void change_members(struct core *c, const struct msg *m)
+{
+    if (core_is_head(c)) {
+        head_apply(c->head, m);
+        return;
+    }
+    c->members.version = msg_op(m);
+    if (m->type == MSG_ADD)
+        members_add(&c->members, m->add.members, m->add.nmembers);
+    else if (m->type == MSG_REMOVE)
+        members_remove(&c->members, m->remove.targets, m->remove.ntargets,
+                       m->remove.why == REMOVE_SHRINK ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
+}
+
 void apply_op(struct core *c, struct msg *m)
 {
     struct frame from = rml_from(c->rml);
@@ -181,10 +194,9 @@ void apply_op(struct core *c, struct msg *m)
     if (msg_op(m) != c->members.version + 1)
         return; /* processed before, or the lifeline will soon replay it in order */
     xcast_forward(c->xcast, &from, m);
-    c->members.version = msg_op(m);
+    change_members(c, m);
     switch (m->type) {
     case MSG_ADD:
-        members_add(&c->members, m->add.members, m->add.nmembers);
         greet_joiners(c);
         break;
     case MSG_REMOVE:

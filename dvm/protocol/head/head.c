@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The state that the head alone has, joined from four modules; each knows only those before it:
  *
- *   journal   the incarnation, its numbered events, membership operations that wait
+ *   journal   records and their fold; the incarnation, its numbered events, membership operations
  *   members   admission, join back-off, liveness, slots, CPU ledger, size bound
  *   jobs      submission, queue, map, launch, reports, failure, end
  *   resize    fence, batches of joiners, grow and shrink campaigns, releases, requests
@@ -16,6 +16,7 @@
 #include "dvm/protocol/head/head.h"
 
 #include "base/log/log.h"
+#include "dvm/protocol/head/head_state.h"
 #include "dvm/protocol/head/members/liveness.h"
 #include "dvm/protocol/wire/exit_code.h"
 
@@ -27,14 +28,7 @@ struct head {
     struct head_opts opts;
     struct out *out;
     struct members *members;
-    /* journal */
-    struct incarnation *inc;
-    struct event_log *events;
-    struct op_queue *ops;
-    /* members */
-    struct size_bound *bound;
-    struct cpu_ledger *ledger;
-    struct roster *roster;
+    struct head_state known; /* changes by records only */
     struct liveness *liveness;
     /* jobs, resize */
     struct jobs *jobs;
@@ -44,57 +38,55 @@ struct head {
     uint64_t end_op;
 };
 
-static void create_journal(struct head *h)
+/* The head is a member from the first record on. */
+static void begin_journal(struct head *h)
 {
-    h->inc = incarnation_create(h->opts.cluster, h->opts.incarnation);
-    h->opts.cluster = NULL; /* borrowed */
-    h->events = event_log_create(h->out, h->inc);
-    h->ops = op_queue_create();
-}
-
-static void create_members(struct head *h)
-{
-    struct liveness_opts late = {h->opts.silent_ms, h->opts.ack_ms / 2};
-    FREE_AUTO char *host = members_host(h->members, VPID_HEAD);
+    struct msg_member self = members_facts(h->members, VPID_HEAD);
+    struct record r = {.type = RECORD_BEGIN,
+                       .begin = {.cluster = (char *)h->opts.cluster,
+                                 .incarnation = h->opts.incarnation,
+                                 .size = h->opts.size,
+                                 .now_ms = h->out->now_ms,
+                                 .wall_ms = h->out->wall_ms,
+                                 .head = self}};
     struct err err = {0};
 
-    h->bound = size_bound_create(h->opts.size);
-    h->ledger = cpu_ledger_create();
-    h->roster =
-        roster_create(&(struct roster_uses){h->out, h->members, h->inc, h->bound, h->ledger});
-    h->liveness = liveness_create(&late, h->out, h->members, h->ops);
-    if (cpu_ledger_put(h->ledger, VPID_HEAD, host, h->opts.cpus, &err) < 0)
+    journal_note(h->known.journal, &r);
+    if (cpu_ledger_put(h->known.ledger, VPID_HEAD, self.host, h->opts.cpus, &err) < 0)
         out_log(h->out, LOG_LEVEL_WARN, "%s", err.msg);
-    h->opts.cpus = NULL; /* borrowed */
+    h->opts.cluster = h->opts.cpus = NULL; /* borrowed */
+    msg_member_free(&self);
 }
 
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
                          struct rml *rml)
 {
+    struct liveness_opts late = {o->silent_ms, o->ack_ms / 2};
     struct head *h = xcalloc(1, sizeof(*h));
 
     h->opts = *o;
     h->out = out;
     h->members = members;
-    create_journal(h);
-    create_members(h);
+    head_state_init(&h->known, out, members);
+    begin_journal(h);
+    h->liveness = liveness_create(&late, out, members, h->known.ops);
     h->jobs = jobs_create(&(struct jobs_uses){.out = out,
                                               .members = members,
                                               .rml = rml,
-                                              .inc = h->inc,
-                                              .bound = h->bound,
-                                              .roster = h->roster,
-                                              .ledger = h->ledger});
+                                              .inc = h->known.inc,
+                                              .bound = h->known.bound,
+                                              .roster = h->known.roster,
+                                              .ledger = h->known.ledger});
     h->resize = resize_create(&(struct resize_uses){.out = out,
                                                     .members = members,
                                                     .rml = rml,
-                                                    .inc = h->inc,
-                                                    .bound = h->bound,
-                                                    .roster = h->roster,
-                                                    .ledger = h->ledger,
+                                                    .inc = h->known.inc,
+                                                    .bound = h->known.bound,
+                                                    .roster = h->known.roster,
+                                                    .ledger = h->known.ledger,
                                                     .jobs = h->jobs,
-                                                    .events = h->events,
-                                                    .ops = h->ops,
+                                                    .events = h->known.events,
+                                                    .ops = h->known.ops,
                                                     .ack_ms = o->ack_ms});
     return h;
 }
@@ -106,12 +98,7 @@ void head_destroy(struct head *h)
     resize_destroy(h->resize);
     jobs_destroy(h->jobs);
     liveness_destroy(h->liveness);
-    roster_destroy(h->roster);
-    cpu_ledger_destroy(h->ledger);
-    size_bound_destroy(h->bound);
-    op_queue_destroy(h->ops);
-    event_log_destroy(h->events);
-    incarnation_destroy(h->inc);
+    head_state_free(&h->known);
     free(h);
 }
 
@@ -121,13 +108,13 @@ void head_shutdown(struct head *h, enum shutdown_why why, int64_t deadline_s)
 {
     uint64_t wait_ms = deadline_s > 0 ? (uint64_t)deadline_s * 1000 : 0;
 
-    if (incarnation_end(h->inc, why, h->out->now_ms + wait_ms))
-        event_log_add(h->events, API_EVENT_SHUTDOWN, 0, 0, NULL);
+    if (incarnation_end(h->known.inc, why, h->out->now_ms + wait_ms))
+        event_log_add(h->known.events, API_EVENT_SHUTDOWN, 0, 0, NULL);
 }
 
 bool head_ending(const struct head *h)
 {
-    return incarnation_ending(h->inc);
+    return incarnation_ending(h->known.inc);
 }
 
 bool head_ended(const struct head *h)
@@ -139,7 +126,7 @@ bool head_ended(const struct head *h)
  * the ranks. */
 static uint64_t end_by(const struct head *h)
 {
-    return incarnation_ends_at(h->inc) + JOB_GRACE_MS + h->opts.ack_ms;
+    return incarnation_ends_at(h->known.inc) + JOB_GRACE_MS + h->opts.ack_ms;
 }
 
 static void end_jobs(struct head *h)
@@ -161,26 +148,28 @@ static void log_late_job(struct head *h, const struct job *j)
 
 static void end_steps(struct head *h)
 {
-    struct msg m = {.type = MSG_SHUTDOWN,
-                    .shutdown = {.why = incarnation_why(h->inc), .text = "the DVM is shut down"}};
+    struct msg m = {
+        .type = MSG_SHUTDOWN,
+        .shutdown = {.why = incarnation_why(h->known.inc), .text = "the DVM is shut down"}};
 
-    if (!incarnation_ending(h->inc) || h->end_sent)
+    if (!incarnation_ending(h->known.inc) || h->end_sent)
         return;
-    if (incarnation_ends_at(h->inc) <= h->out->now_ms)
+    if (incarnation_ends_at(h->known.inc) <= h->out->now_ms)
         end_jobs(h);
     if (jobs_first(h->jobs) && h->out->now_ms < end_by(h))
         return;
     for (const struct job *j = jobs_first(h->jobs); j; j = job_next(j))
         log_late_job(h, j);
     h->end_sent = true;
-    op_queue_add(h->ops, &m, false, NULL);
+    op_queue_add(h->known.ops, &m, false, NULL);
 }
 
 static uint64_t end_next_deadline(const struct head *h)
 {
-    if (!incarnation_ending(h->inc) || h->end_sent)
+    if (!incarnation_ending(h->known.inc) || h->end_sent)
         return UINT64_MAX;
-    return incarnation_ends_at(h->inc) > h->out->now_ms ? incarnation_ends_at(h->inc) : end_by(h);
+    return incarnation_ends_at(h->known.inc) > h->out->now_ms ? incarnation_ends_at(h->known.inc)
+                                                              : end_by(h);
 }
 
 /* --- the turn */
@@ -216,12 +205,12 @@ bool head_next_op(struct head *h, struct msg *out)
 {
     struct op op;
 
-    while (op_queue_take(h->ops, &op)) {
+    while (op_queue_take(h->known.ops, &op)) {
         if (!resize_op_due(h->resize, &op)) {
             msg_free(&op.msg);
             continue;
         }
-        op_queue_start(h->ops, &op);
+        op_queue_start(h->known.ops, &op);
         resize_op_started(h->resize, &op);
         if (op.msg.type == MSG_SHUTDOWN)
             h->end_op = op.msg.shutdown.op;
@@ -233,7 +222,7 @@ bool head_next_op(struct head *h, struct msg *out)
 
 bool head_completed(struct head *h, uint64_t version)
 {
-    if (!op_queue_complete(h->ops, version))
+    if (!op_queue_complete(h->known.ops, version))
         return false;
     liveness_completed(h->liveness);
     if (h->end_op && h->end_op <= version)
@@ -244,9 +233,14 @@ bool head_completed(struct head *h, uint64_t version)
 
 static void apply_loss(struct head *h, const struct msg_remove *op, const struct msg_target *t)
 {
-    event_log_add(h->events, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
+    event_log_add(h->known.events, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
     job_daemon_lost(h->jobs, t->vpid, t->epoch, op->ntargets == 1 ? op->text : NULL);
     resize_left(h->resize, t->vpid, t->epoch);
+}
+
+void head_apply(struct head *h, const struct msg *op)
+{
+    roster_apply(h->known.roster, op);
 }
 
 void head_applied(struct head *h, const struct msg *op)
@@ -264,22 +258,23 @@ void head_applied(struct head *h, const struct msg *op)
 int head_admit(struct head *h, const struct msg_member *facts, const char *cpus,
                struct epoch *epoch, struct err *err)
 {
-    return roster_admit(h->roster, facts, cpus, resize_names(h->resize, facts->vpid), epoch, err);
+    return roster_admit(h->known.roster, facts, cpus, resize_names(h->resize, facts->vpid), epoch,
+                        err);
 }
 
 bool head_joining(const struct head *h, uint32_t vpid, struct epoch epoch)
 {
-    return roster_joining(h->roster, vpid, epoch);
+    return roster_joining(h->known.roster, vpid, epoch);
 }
 
 void head_joiner_gone(struct head *h, uint32_t vpid, struct epoch epoch)
 {
-    roster_joiner_gone(h->roster, vpid, epoch);
+    roster_joiner_gone(h->known.roster, vpid, epoch);
 }
 
 bool head_turned_away(struct head *h)
 {
-    return roster_turned_away(h->roster);
+    return roster_turned_away(h->known.roster);
 }
 
 void head_lost(struct head *h, uint32_t vpid, struct epoch epoch, const char *why)
@@ -323,7 +318,7 @@ static void take_report(struct head *h, uint32_t from, struct msg *m)
 {
     if (!members_get(h->members, from))
         return;
-    roster_repairs(h->roster, from, m->report.repairs);
+    roster_repairs(h->known.roster, from, m->report.repairs);
     liveness_reported(h->liveness, from, m->report.version);
 }
 
@@ -471,16 +466,16 @@ int head_continue_put(struct head *h, const char *nspace, enum api_reason *reaso
 int head_size_put(struct head *h, const struct api_size *s, struct api_size *out,
                   enum api_reason *reason, struct err *err)
 {
-    int rc = size_bound_put(h->bound, s, reason, err);
+    int rc = size_bound_put(h->known.bound, s, reason, err);
 
     if (rc < 0)
         return -1;
     if (rc > 0) {
         resize_bound_changed(h->resize);
-        event_log_add(h->events, API_EVENT_SIZE, 0, 0, NULL);
+        event_log_add(h->known.events, API_EVENT_SIZE, 0, 0, NULL);
         jobs_kick(h->jobs);
     }
-    *out = size_bound_record(h->bound);
+    *out = size_bound_record(h->known.bound);
     return 0;
 }
 
@@ -502,12 +497,12 @@ void head_daemons_of(const struct head *h, const char *nspace, uint32_t rank, hw
 
 const struct api_event *head_event(const struct head *h, uint64_t number)
 {
-    return event_log_get(h->events, number);
+    return event_log_get(h->known.events, number);
 }
 
 uint64_t head_event_next(const struct head *h)
 {
-    return event_log_next(h->events);
+    return event_log_next(h->known.events);
 }
 
 struct jobs_stats head_job_stats(const struct head *h)
@@ -545,21 +540,26 @@ static void view_members(const struct head *h, struct api_dvm *out)
 
 void head_view(const struct head *h, struct api_dvm *out)
 {
-    struct api_size size = size_bound_record(h->bound);
+    struct api_size size = size_bound_record(h->known.bound);
 
     memset(out, 0, sizeof(*out));
-    snprintf(out->incarnation, sizeof(out->incarnation), "%s", incarnation_text(h->inc));
-    out->cluster = xstrdup(incarnation_cluster(h->inc));
+    snprintf(out->incarnation, sizeof(out->incarnation), "%s", incarnation_text(h->known.inc));
+    out->cluster = xstrdup(incarnation_cluster(h->known.inc));
     out->version = h->members->version;
     out->radix = h->members->radix;
     out->repairs = h->members->repairs;
     out->size_sequence = size.sequence;
     out->size_members = size.members;
     out->size_limits = size.limits;
-    out->next_event = event_log_next(h->events);
+    out->next_event = event_log_next(h->known.events);
     view_members(h, out);
     jobs_view(h->jobs, out);
     resize_view(h->resize, out);
+}
+
+struct journal *head_journal(const struct head *h)
+{
+    return h->known.journal;
 }
 
 const struct jobs *head_jobs(const struct head *h)
@@ -582,13 +582,13 @@ struct head_batch head_joiner_batch(const struct head *h)
 
 uint32_t head_size_bound(const struct head *h)
 {
-    return size_bound_now(h->bound);
+    return size_bound_now(h->known.bound);
 }
 
 const uint16_t *head_cpu_load(const struct head *h, uint32_t vpid, uint32_t *n)
 {
-    const struct topo *t = cpu_ledger_topo(h->ledger, vpid);
+    const struct topo *t = cpu_ledger_topo(h->known.ledger, vpid);
 
     *n = t ? t->npus : 0;
-    return cpu_ledger_load(h->ledger, vpid);
+    return cpu_ledger_load(h->known.ledger, vpid);
 }

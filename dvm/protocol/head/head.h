@@ -9,6 +9,7 @@
 #include "api/reason.h"
 #include "api/size.h"
 #include "dvm/protocol/head/jobs/job.h"
+#include "dvm/protocol/head/journal/journal.h"
 #include "dvm/protocol/head/resize/resize.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/out/out.h"
@@ -39,6 +40,9 @@ void head_turn(struct head *h);
 void head_run(struct head *h);
 bool head_next_op(struct head *h, struct msg *op);
 uint64_t head_deadline(const struct head *h);
+/* Changes the table of members as an operation says that the head processes; it is the only one
+ * to change that table. */
+void head_apply(struct head *h, const struct msg *op);
 /* The head itself has applied an operation; all daemons have processed all operations up to
  * `version`. */
 void head_applied(struct head *h, const struct msg *op);
@@ -101,6 +105,8 @@ struct jobs_stats head_job_stats(const struct head *h);
 
 /* --- a read-only view, for checkers of invariants (dvm/sim) */
 
+/* Its records, and its state as bytes. */
+struct journal *head_journal(const struct head *h);
 /* For jobs_each(). */
 const struct jobs *head_jobs(const struct head *h);
 /* For resize_each_campaign() and similar functions. */

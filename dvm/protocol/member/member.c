@@ -101,7 +101,12 @@ void members_free(struct members *m)
     m->live = NULL;
 }
 
-struct member *members_get(const struct members *m, uint32_t vpid)
+struct member *members_entry(struct members *m, uint32_t vpid)
+{
+    return vpid < m->n && m->tab[vpid].facts != FACTS_NONE ? &m->tab[vpid] : NULL;
+}
+
+const struct member *members_get(const struct members *m, uint32_t vpid)
 {
     return vpid < m->n && m->tab[vpid].facts != FACTS_NONE ? &m->tab[vpid] : NULL;
 }

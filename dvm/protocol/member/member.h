@@ -49,7 +49,9 @@ struct members {
 void members_init(struct members *m, uint32_t self, uint32_t radix);
 void members_free(struct members *m);
 /* NULL if the vpid never had an entry. Valid until the next entry is made. */
-struct member *members_get(const struct members *m, uint32_t vpid);
+const struct member *members_get(const struct members *m, uint32_t vpid);
+/* The same, to be changed. At the head only the fold of its records does so. */
+struct member *members_entry(struct members *m, uint32_t vpid);
 struct epoch members_epoch(const struct members *m, const struct member *x);
 uint32_t members_slots(const struct members *m, const struct member *x);
 /* All facts of a vpid that has an entry; the caller frees the texts (msg_member_free). */

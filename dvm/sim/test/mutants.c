@@ -78,6 +78,9 @@ static const struct row rows[] = {
     {"repeat-frames", "link-exactly-once", 100, 0},
     {"out-forever", "mapped-out-comes-back", 100, 0},
     {"no-redial", "mapped-out-comes-back", 100, 0},
+    {"record-unkept", "journal-is-the-state", 100, 0},
+    {"snapshot-lacks", "journal-is-the-state", 100, 0},
+    {"unrecorded", "journal-is-the-state", 100, 0},
 };
 
 static const char *const invariants[] = {
@@ -104,6 +107,7 @@ static const char *const invariants[] = {
     "files-before-start",
     "checked-before-start",
     "loss-once",
+    "journal-is-the-state",
 };
 
 #define ROWS (sizeof(rows) / sizeof(*rows))

@@ -9,8 +9,9 @@
 
 struct event_log;
 
-/* Borrows both. */
-struct event_log *event_log_create(struct out *out, const struct incarnation *inc);
+/* A part of the journal. Borrows all. */
+struct event_log *event_log_create(struct journal *j, struct out *out,
+                                   const struct incarnation *inc);
 void event_log_destroy(struct event_log *log);
 /* Appends an event and adds OUT_EVENT for the driver. vpid and epoch: 0 unless the event is
  * about one daemon. record: of the campaign that the event is about, else NULL; its content is

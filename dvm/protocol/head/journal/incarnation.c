@@ -1,26 +1,82 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Number, cluster and end of one incarnation. */
+/* Number, cluster and end of one incarnation. All of it is in the journal: BEGIN, ENDING. */
 #include "dvm/protocol/head/journal/incarnation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 struct incarnation {
+    struct journal *journal;
     char *cluster;
     char text[17];
     uint64_t number;
+    uint64_t begin_ms, begin_wall_ms; /* one moment by the head's clock and by the wall clock */
     bool ending;
     enum shutdown_why why;
     uint64_t at_ms;
 };
 
-struct incarnation *incarnation_create(const char *cluster, uint64_t number)
+static void set_number(struct incarnation *i, const char *cluster, uint64_t number)
 {
-    struct incarnation *i = xcalloc(1, sizeof(*i));
-
+    free(i->cluster);
     i->cluster = xstrdup(cluster);
     i->number = number;
     snprintf(i->text, sizeof(i->text), "%016llx", (unsigned long long)number);
+}
+
+static int fold_record(void *state, const struct record *r, struct err *err)
+{
+    struct incarnation *i = state;
+
+    if (r->type == RECORD_BEGIN) {
+        if (i->number)
+            return err_set(err, "incarnation %s has begun", i->text);
+        set_number(i, r->begin.cluster, r->begin.incarnation);
+        i->begin_ms = r->begin.now_ms;
+        i->begin_wall_ms = r->begin.wall_ms;
+    } else if (r->type == RECORD_ENDING) {
+        i->ending = true;
+        i->why = r->ending.why;
+        i->at_ms = r->ending.at_ms;
+    }
+    return 0;
+}
+
+static void save_state(const void *state, struct buf *b)
+{
+    const struct incarnation *i = state;
+
+    buf_put_str(b, i->cluster);
+    buf_put_u64(b, i->number);
+    buf_put_u64(b, i->begin_ms);
+    buf_put_u64(b, i->begin_wall_ms);
+    buf_put_u8(b, i->ending);
+    buf_put_u8(b, (uint8_t)i->why);
+    buf_put_u64(b, i->at_ms);
+}
+
+static int load_state(void *state, struct cur *c, struct err *err)
+{
+    struct incarnation *i = state;
+    FREE_AUTO char *cluster = cur_str(c, API_NAME_MAX);
+
+    set_number(i, cluster, cur_u64(c));
+    i->begin_ms = cur_u64(c);
+    i->begin_wall_ms = cur_u64(c);
+    i->ending = msg_get_flag(c);
+    i->why = (enum shutdown_why)msg_get_enum(c, SHUTDOWN_WHYS);
+    i->at_ms = cur_u64(c);
+    return 0;
+}
+
+struct incarnation *incarnation_create(struct journal *j)
+{
+    struct incarnation *i = xcalloc(1, sizeof(*i));
+    struct journal_part part = {i, fold_record, save_state, load_state};
+
+    i->journal = j;
+    set_number(i, "", 0);
+    journal_add_part(j, &part);
     return i;
 }
 
@@ -49,14 +105,13 @@ struct epoch incarnation_epoch(const struct incarnation *i, uint64_t ctr)
 
 bool incarnation_end(struct incarnation *i, enum shutdown_why why, uint64_t at_ms)
 {
-    if (i->ending) {
-        i->at_ms = at_ms < i->at_ms ? at_ms : i->at_ms;
-        return false;
-    }
-    i->ending = true;
-    i->why = why;
-    i->at_ms = at_ms;
-    return true;
+    bool news = !i->ending;
+    struct record r = {
+        .type = RECORD_ENDING,
+        .ending = {news ? why : i->why, news || at_ms < i->at_ms ? at_ms : i->at_ms}};
+
+    journal_note(i->journal, &r);
+    return news;
 }
 
 bool incarnation_ending(const struct incarnation *i)

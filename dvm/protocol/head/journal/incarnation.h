@@ -3,12 +3,12 @@
 #ifndef DVM_HEAD_JOURNAL_INCARNATION_H
 #define DVM_HEAD_JOURNAL_INCARNATION_H
 
-#include "dvm/protocol/wire/msg/msg.h"
+#include "dvm/protocol/head/journal/journal.h"
 
 struct incarnation;
 
-/* Copies `cluster`. `number` is random and not 0. */
-struct incarnation *incarnation_create(const char *cluster, uint64_t number);
+/* A part of the journal, which it borrows: it has not begun before the record BEGIN. */
+struct incarnation *incarnation_create(struct journal *j);
 void incarnation_destroy(struct incarnation *i);
 const char *incarnation_cluster(const struct incarnation *i);
 const char *incarnation_text(const struct incarnation *i); /* 16 hexadecimal digits */

@@ -24,15 +24,62 @@ struct pending_op {
 };
 
 struct op_queue {
+    struct journal *journal;
     struct pending_op *waiting;
+    /* the fold of the records OP_STARTED and COMPLETED */
     uint64_t last, complete;
     uint64_t normal; /* the last normal operation that was started */
     bool busy;       /* it is not complete */
 };
 
-struct op_queue *op_queue_create(void)
+static int fold_record(void *state, const struct record *r, struct err *err)
 {
-    return xcalloc(1, sizeof(struct op_queue));
+    struct op_queue *q = state;
+    uint64_t number = r->type == RECORD_OP_STARTED ? msg_op(&r->op.msg) : 0;
+
+    if (number && number != q->last + 1)
+        return err_set(err, "operation %llu after %llu", (unsigned long long)number,
+                       (unsigned long long)q->last);
+    if (number) {
+        q->last = number;
+        q->busy |= !r->op.urgent;
+        q->normal = r->op.urgent ? q->normal : number;
+    } else if (r->type == RECORD_COMPLETED) {
+        q->complete = r->completed.version;
+        q->busy = q->busy && q->normal > q->complete;
+    }
+    return 0;
+}
+
+static void save_state(const void *state, struct buf *b)
+{
+    const struct op_queue *q = state;
+
+    buf_put_u64(b, q->last);
+    buf_put_u64(b, q->complete);
+    buf_put_u64(b, q->normal);
+    buf_put_u8(b, q->busy);
+}
+
+static int load_state(void *state, struct cur *c, struct err *err)
+{
+    struct op_queue *q = state;
+
+    q->last = cur_u64(c);
+    q->complete = cur_u64(c);
+    q->normal = cur_u64(c);
+    q->busy = msg_get_flag(c);
+    return 0;
+}
+
+struct op_queue *op_queue_create(struct journal *j)
+{
+    struct op_queue *q = xcalloc(1, sizeof(*q));
+    struct journal_part part = {q, fold_record, save_state, load_state};
+
+    q->journal = j;
+    journal_add_part(j, &part);
+    return q;
 }
 
 static void drop_pending(struct op_queue *q, struct pending_op *p)
@@ -121,21 +168,21 @@ bool op_queue_take(struct op_queue *q, struct op *op)
 
 uint64_t op_queue_start(struct op_queue *q, struct op *op)
 {
-    msg_set_op(&op->msg, ++q->last);
-    if (!op->urgent) {
-        q->busy = true;
-        q->normal = q->last;
-    }
+    struct record r = {.type = RECORD_OP_STARTED, .op = {.urgent = op->urgent}};
+
+    msg_set_op(&op->msg, q->last + 1);
+    r.op.msg = op->msg;
+    journal_note(q->journal, &r);
     return q->last;
 }
 
 bool op_queue_complete(struct op_queue *q, uint64_t version)
 {
+    struct record r = {.type = RECORD_COMPLETED, .completed.version = version};
+
     if (version <= q->complete)
         return false;
-    q->complete = version;
-    if (q->busy && q->normal <= version)
-        q->busy = false;
+    journal_note(q->journal, &r);
     return true;
 }
 

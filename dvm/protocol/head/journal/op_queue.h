@@ -3,7 +3,7 @@
 #ifndef DVM_HEAD_JOURNAL_OP_QUEUE_H
 #define DVM_HEAD_JOURNAL_OP_QUEUE_H
 
-#include "dvm/protocol/wire/msg/msg.h"
+#include "dvm/protocol/head/journal/journal.h"
 
 #define OP_NOT_STARTED UINT64_MAX /* for an owner that keeps the number of a waiting operation */
 
@@ -15,7 +15,9 @@ struct op { /* one that leaves the queue */
     void *owner; /* as given to op_queue_add() */
 };
 
-struct op_queue *op_queue_create(void);
+/* A part of the journal, which it borrows: the numbers, and what is complete. Operations that wait
+ * are not in it: they follow from members, campaigns and losses (docs/head.md). */
+struct op_queue *op_queue_create(struct journal *j);
 void op_queue_destroy(struct op_queue *q);
 /* Copies the message. owner: notified when the operation starts; NULL: no owner. */
 void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, void *owner);

@@ -4,6 +4,7 @@
 #define DVM_HEAD_MEMBERS_CPU_LEDGER_H
 
 #include "base/err/err.h"
+#include "dvm/protocol/head/journal/journal.h"
 #include "dvm/protocol/map/topo.h"
 
 #include <hwloc/bitmap.h>
@@ -11,7 +12,8 @@
 
 struct cpu_ledger;
 
-struct cpu_ledger *cpu_ledger_create(void);
+/* A part of the journal, which it borrows. */
+struct cpu_ledger *cpu_ledger_create(struct journal *j);
 void cpu_ledger_destroy(struct cpu_ledger *g);
 /* A daemon (in a new epoch) has reported its host and its CPUs; "" or NULL: none. Copies both. -1
  * and a reason if the text of the CPUs is malformed. */

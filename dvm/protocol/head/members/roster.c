@@ -10,7 +10,10 @@
  *
  * A daemon is refused while its vpid is live in an earlier epoch, while a campaign removes the
  * vpid, above the size bound, and during its join back-off. A refused daemon asks again; nothing
- * has changed. An admission can be taken back until a broadcast names the daemon. */
+ * has changed. An admission can be taken back until a broadcast names the daemon.
+ *
+ * Epochs, facts, states and the tree's members are in the journal: BEGIN, ADMITTED, STEP,
+ * OP_APPLIED. Join back-off and the numbers of repairs are not: a new head begins without them. */
 #include "dvm/protocol/head/members/roster.h"
 
 #include "base/log/log.h"
@@ -25,13 +28,143 @@ struct roster {
     bool turned_away; /* an admission was taken back: the core has to notify the daemon */
 };
 
+/* --- the fold */
+
+static int fold_admission(struct roster *r, const struct msg_member *facts, struct err *err)
+{
+    const struct member *before = members_get(r->uses.members, facts->vpid);
+    struct member probe = before ? *before : (struct member){0};
+    struct member *m;
+
+    if (facts->epoch.ctr != r->last_epoch + 1)
+        return err_set(err, "vpid %u: epoch %llu after %llu", facts->vpid,
+                       (unsigned long long)facts->epoch.ctr, (unsigned long long)r->last_epoch);
+    if (member_step(&probe, MEMBER_EV_CALL, err) < 0)
+        return -1;
+    r->last_epoch = facts->epoch.ctr;
+    m = members_put(r->uses.members, facts);
+    m->state = probe.state;
+    m->slots_used = 0;
+    m->repairs = 0;
+    return 0;
+}
+
+static int fold_step(struct roster *r, const struct record_step *s, struct err *err)
+{
+    struct member *m = members_entry(r->uses.members, s->vpid);
+
+    if (!m)
+        return err_set(err, "vpid %u never was a member", s->vpid);
+    return member_step(m, (enum member_event)s->event, err);
+}
+
+static int fold_op(struct roster *r, const struct msg *op, struct err *err)
+{
+    struct members *m = r->uses.members;
+
+    if (msg_op(op) != m->version + 1)
+        return err_set(err, "version %llu after %llu", (unsigned long long)msg_op(op),
+                       (unsigned long long)m->version);
+    m->version = msg_op(op);
+    if (op->type == MSG_ADD)
+        members_add(m, op->add.members, op->add.nmembers);
+    else if (op->type == MSG_REMOVE)
+        members_remove(m, op->remove.targets, op->remove.ntargets,
+                       op->remove.why == REMOVE_SHRINK ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
+    return 0;
+}
+
+static int fold_record(void *state, const struct record *x, struct err *err)
+{
+    struct roster *r = state;
+
+    switch (x->type) {
+    case RECORD_BEGIN:
+        members_add(r->uses.members, &x->begin.head, 1);
+        r->last_epoch = x->begin.head.epoch.ctr;
+        return 0;
+    case RECORD_ADMITTED:
+        return fold_admission(r, &x->admitted.facts, err);
+    case RECORD_STEP:
+        return fold_step(r, &x->step, err);
+    case RECORD_OP_APPLIED:
+        return fold_op(r, &x->op.msg, err);
+    default:
+        return 0;
+    }
+}
+
+static void save_member(const struct members *table, uint32_t vpid, struct buf *b)
+{
+    struct msg_member facts = members_facts(table, vpid);
+
+    msg_put_member(b, &facts);
+    buf_put_u8(b, (uint8_t)members_get(table, vpid)->state);
+    buf_put_u8(b, members_live(table, vpid));
+    msg_member_free(&facts);
+}
+
+static void save_state(const void *state, struct buf *b)
+{
+    const struct roster *r = state;
+    const struct members *m = r->uses.members;
+    uint32_t n = 0;
+
+    buf_put_u64(b, r->last_epoch);
+    buf_put_u64(b, m->version);
+    buf_put_u64(b, m->repairs);
+    for (uint32_t v = 0; v < m->n; v++)
+        n += members_get(m, v) != NULL;
+    buf_put_u32(b, n);
+    for (uint32_t v = 0; v < m->n; v++) {
+        if (members_get(m, v))
+            save_member(m, v, b);
+    }
+}
+
+static int load_member(struct members *table, struct cur *c, struct err *err)
+{
+    struct msg_member facts = {0};
+    struct member *m;
+
+    msg_get_member(c, &facts);
+    if (c->bad || epoch_none(facts.epoch)) {
+        msg_member_free(&facts);
+        return err_set(err, "a malformed member");
+    }
+    m = members_put(table, &facts);
+    m->state = msg_get_enum(c, MEMBER_STATES);
+    if (msg_get_flag(c))
+        hwloc_bitmap_set(table->live, facts.vpid);
+    msg_member_free(&facts);
+    return 0;
+}
+
+static int load_state(void *state, struct cur *c, struct err *err)
+{
+    struct roster *r = state;
+    struct members *m = r->uses.members;
+    uint32_t n;
+
+    r->last_epoch = cur_u64(c);
+    m->version = cur_u64(c);
+    m->repairs = cur_u64(c);
+    n = cur_count(c, VPID_MAX + 1, 36);
+    for (uint32_t i = 0; i < n; i++) {
+        if (load_member(m, c, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 struct roster *roster_create(const struct roster_uses *uses)
 {
     struct roster *r = xcalloc(1, sizeof(*r));
+    struct journal_part part = {r, fold_record, save_state, load_state};
 
     r->uses = *uses;
     r->backoff = join_backoff_create();
-    r->last_epoch = 1; /* the head's own */
+    journal_add_part(uses->journal, &part);
     return r;
 }
 
@@ -43,20 +176,30 @@ void roster_destroy(struct roster *r)
     free(r);
 }
 
-struct member *roster_find(const struct roster *r, uint32_t vpid, struct epoch epoch)
+/* --- decisions */
+
+const struct member *roster_find(const struct roster *r, uint32_t vpid, struct epoch epoch)
 {
-    struct member *m = members_get(r->uses.members, vpid);
+    const struct member *m = members_get(r->uses.members, vpid);
 
     return m && epoch_eq(members_epoch(r->uses.members, m), epoch) ? m : NULL;
 }
 
-void roster_step(struct roster *r, struct member *m, enum member_event ev)
+void roster_step(struct roster *r, const struct member *m, enum member_event ev)
 {
+    uint32_t vpid = (uint32_t)(m - r->uses.members->tab);
+    struct record x = {.type = RECORD_STEP, .step = {vpid, (uint8_t)ev}};
     struct err err = {0};
 
-    if (member_step(m, ev, &err) < 0)
-        out_log(r->uses.out, LOG_LEVEL_ERROR, "vpid %u: %s", (unsigned)(m - r->uses.members->tab),
-                err.msg);
+    if (journal_put(r->uses.journal, &x, &err) < 0)
+        out_log(r->uses.out, LOG_LEVEL_ERROR, "vpid %u: %s", vpid, err.msg);
+}
+
+void roster_apply(struct roster *r, const struct msg *op)
+{
+    struct record x = {.type = RECORD_OP_APPLIED, .op.msg = *op};
+
+    journal_note(r->uses.journal, &x);
 }
 
 /* The reason why it is not admitted now; 0: it is. */
@@ -90,8 +233,7 @@ static int check_admission(struct roster *r, uint32_t vpid, bool named, struct e
 int roster_admit(struct roster *r, const struct msg_member *facts, const char *cpus, bool named,
                  struct epoch *epoch, struct err *err)
 {
-    struct msg_member mine = *facts;
-    struct member *m;
+    struct record x = {.type = RECORD_ADMITTED, .admitted.facts = *facts};
 
     *epoch = (struct epoch){0, 0};
     if (check_admission(r, facts->vpid, named, epoch, err) < 0)
@@ -99,11 +241,10 @@ int roster_admit(struct roster *r, const struct msg_member *facts, const char *c
     if (cpu_ledger_put(r->uses.ledger, facts->vpid, facts->host, cpus, err) < 0)
         return -1;
     join_backoff_admitted(r->backoff, facts->vpid, r->uses.out->now_ms);
-    mine.epoch = *epoch = incarnation_epoch(r->uses.inc, ++r->last_epoch);
-    m = members_put(r->uses.members, &mine);
-    roster_step(r, m, MEMBER_EV_CALL);
-    m->slots_used = 0;
-    m->repairs = 0;
+    x.admitted.facts.epoch = incarnation_epoch(r->uses.inc, r->last_epoch + 1);
+    if (journal_put(r->uses.journal, &x, err) < 0)
+        return -1;
+    *epoch = x.admitted.facts.epoch;
     return 0;
 }
 
@@ -122,7 +263,7 @@ void roster_joiner_gone(struct roster *r, uint32_t vpid, struct epoch epoch)
 
 bool roster_turn_away(struct roster *r, uint32_t vpid, bool leave)
 {
-    struct member *m = members_get(r->uses.members, vpid);
+    const struct member *m = members_get(r->uses.members, vpid);
 
     if (m->state != MEMBER_REPORTED || members_live(r->uses.members, vpid))
         return false;
@@ -147,7 +288,7 @@ void roster_end_ordered(struct roster *r, uint32_t vpid)
 
 void roster_repairs(struct roster *r, uint32_t vpid, uint32_t repairs)
 {
-    struct member *m = members_get(r->uses.members, vpid);
+    struct member *m = members_entry(r->uses.members, vpid);
 
     if (m)
         m->repairs = repairs;

@@ -12,13 +12,15 @@
 struct roster;
 
 struct roster_uses { /* borrowed */
-    struct out *out;
+    struct journal *journal;
+    struct out *out; /* not used by a fold at another place, nor are the last three */
     struct members *members;
     const struct incarnation *inc;
     const struct size_bound *bound;
     struct cpu_ledger *ledger;
 };
 
+/* A part of the journal: epochs, facts and states of the members. */
 struct roster *roster_create(const struct roster_uses *uses);
 void roster_destroy(struct roster *r);
 
@@ -39,9 +41,11 @@ bool roster_turn_away(struct roster *r, uint32_t vpid, bool leave);
 bool roster_turned_away(struct roster *r);
 
 /* The member if this epoch is its last, else NULL. */
-struct member *roster_find(const struct roster *r, uint32_t vpid, struct epoch epoch);
+const struct member *roster_find(const struct roster *r, uint32_t vpid, struct epoch epoch);
 /* The one setter of its state, by the table (dvm/protocol/member). An illegal step is logged. */
-void roster_step(struct roster *r, struct member *m, enum member_event ev);
+void roster_step(struct roster *r, const struct member *m, enum member_event ev);
+/* The head applies a broadcast: ADD, REMOVE or SHUTDOWN. */
+void roster_apply(struct roster *r, const struct msg *op);
 /* The epoch is about to end by the DVM's own order: the join back-off does not count it. */
 void roster_end_ordered(struct roster *r, uint32_t vpid);
 /* The member has reported its number of repairs of the tree. */

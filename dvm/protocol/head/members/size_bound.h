@@ -6,11 +6,12 @@
 #include "api/reason.h"
 #include "api/size.h"
 #include "base/err/err.h"
+#include "dvm/protocol/head/journal/journal.h"
 
 struct size_bound;
 
-/* size: first size, 0: none is given. */
-struct size_bound *size_bound_create(uint32_t size);
+/* A part of the journal, which it borrows. The first size is in the record BEGIN; 0: none. */
+struct size_bound *size_bound_create(struct journal *j);
 void size_bound_destroy(struct size_bound *b);
 /* The highest vpid that is admitted. */
 uint32_t size_bound_now(const struct size_bound *b);

@@ -12,7 +12,7 @@
 
 void slots_take(struct slots s, uint32_t vpid, uint32_t n, hwloc_const_bitmap_t pus)
 {
-    members_get(s.members, vpid)->slots_used += n;
+    members_entry(s.members, vpid)->slots_used += n;
     if (pus)
         cpu_ledger_take(s.ledger, vpid, pus);
 }
@@ -20,7 +20,7 @@ void slots_take(struct slots s, uint32_t vpid, uint32_t n, hwloc_const_bitmap_t 
 void slots_give(struct slots s, uint32_t vpid, struct epoch epoch, uint32_t n,
                 hwloc_const_bitmap_t pus)
 {
-    struct member *m = members_get(s.members, vpid);
+    struct member *m = members_entry(s.members, vpid);
 
     if (!m || !epoch_eq(members_epoch(s.members, m), epoch))
         return;

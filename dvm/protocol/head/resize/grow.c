@@ -118,7 +118,7 @@ void grow_op_started(struct grow *g, uint64_t op)
 void grow_wire_added(struct campaigns *cs)
 {
     for (uint32_t v = 1; v < cs->members->n; v++) {
-        struct member *m = members_get(cs->members, v);
+        const struct member *m = members_get(cs->members, v);
 
         if (!m || m->state != MEMBER_REPORTED || !members_live(cs->members, v))
             continue;

@@ -111,7 +111,8 @@ static void end_grow(struct campaigns *cs, struct campaign *c, enum campaign_eve
 static void finish_rollback(struct campaigns *cs, struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
-        struct member *m = roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
+        const struct member *m =
+            roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
 
         if (m && c->targets[i].added && m->state == MEMBER_LEAVING)
             roster_step(cs->roster, m, MEMBER_EV_LEFT);
@@ -123,7 +124,7 @@ static void finish_rollback(struct campaigns *cs, struct campaign *c)
 static void turn_targets_away(struct campaigns *cs, const struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
-        struct member *m = members_get(cs->members, c->targets[i].id.vpid);
+        const struct member *m = members_get(cs->members, c->targets[i].id.vpid);
 
         if (m)
             (void)roster_turn_away(cs->roster, c->targets[i].id.vpid, true);

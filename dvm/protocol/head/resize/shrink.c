@@ -26,7 +26,7 @@ struct campaign *shrink_new(struct campaigns *cs, const char *id, const uint32_t
     struct campaign *c = campaign_new(cs, id, vpids, n);
 
     for (size_t i = 0; i < n; i++) {
-        struct member *m = members_get(cs->members, vpids[i]);
+        const struct member *m = members_get(cs->members, vpids[i]);
 
         if (!m || roster_turn_away(cs->roster, vpids[i], false))
             continue;
@@ -114,7 +114,7 @@ static void start_removing(struct campaigns *cs, struct campaign *c)
     m.remove.targets = xcalloc(c->ntargets + 1, sizeof(*m.remove.targets));
     for (size_t i = 0; i < c->ntargets; i++) {
         struct target *t = &c->targets[i];
-        struct member *x = roster_find(cs->roster, t->id.vpid, t->id.epoch);
+        const struct member *x = roster_find(cs->roster, t->id.vpid, t->id.epoch);
 
         roster_end_ordered(cs->roster, t->id.vpid);
         note_epoch(cs, c, t);
@@ -141,7 +141,8 @@ static void finish_removing(struct campaigns *cs, struct campaign *c)
     char name[FENCE_NAME_MAX];
 
     for (size_t i = 0; i < c->ntargets; i++) {
-        struct member *m = roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
+        const struct member *m =
+            roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
 
         if (m && m->state == MEMBER_LEAVING)
             roster_step(cs->roster, m, MEMBER_EV_LEFT);
@@ -183,7 +184,8 @@ void shrink_cancel(struct campaigns *cs, struct campaign *c)
     campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
     size_bound_set(cs->bound, campaign_bound(cs, false));
     for (size_t i = 0; i < c->ntargets; i++) {
-        struct member *m = roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
+        const struct member *m =
+            roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
 
         if (m && m->state == MEMBER_DRAINING && !campaign_names(cs, c->targets[i].id.vpid))
             roster_step(cs->roster, m, MEMBER_EV_CANCEL);

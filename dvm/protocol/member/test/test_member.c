@@ -68,7 +68,7 @@ static void a_second_report_changes_nothing(void **state)
     struct msg_member again = facts(1, 11);
     struct msg_target gone = {2, {INC, 12}};
 
-    members_get(&m, 1)->state = MEMBER_DRAINING;
+    members_entry(&m, 1)->state = MEMBER_DRAINING;
     assert_int_equal(members_add(&m, &again, 1), 0);
     assert_int_equal(members_get(&m, 1)->state, MEMBER_DRAINING);
     assert_int_equal(members_remove(&m, &gone, 1, MEMBER_EV_LOSE), 1);
@@ -277,7 +277,7 @@ static void at_the_head_a_member_is_wired_when_all_daemons_have_processed_it(voi
     assert_int_equal(members_add(&m, &f, 1), 1);
     assert_true(current(&m, 2, 12));
     assert_int_equal(members_get(&m, 2)->state, MEMBER_REPORTED);
-    assert_int_equal(member_step(members_get(&m, 2), MEMBER_EV_WIRE, NULL), 0);
+    assert_int_equal(member_step(members_entry(&m, 2), MEMBER_EV_WIRE, NULL), 0);
     assert_int_equal(members_get(&m, 2)->state, MEMBER_WIRED);
     members_free(&m);
 }

@@ -36,7 +36,8 @@ static uint32_t start_next(struct op_queue *q, uint64_t *number)
 
 static void a_normal_operation_waits_until_the_one_before_is_complete(void **state)
 {
-    struct op_queue *q = op_queue_create();
+    struct journal *j = journal_create(NULL);
+    struct op_queue *q = op_queue_create(j);
     uint64_t number = 0;
 
     add_removal(q, 1, REMOVE_SHRINK, NULL);
@@ -51,11 +52,13 @@ static void a_normal_operation_waits_until_the_one_before_is_complete(void **sta
     assert_int_equal(start_next(q, &number), 2);
     assert_int_equal(number, 2);
     op_queue_destroy(q);
+    journal_destroy(j);
 }
 
 static void a_loss_starts_while_a_normal_operation_is_on_its_way(void **state)
 {
-    struct op_queue *q = op_queue_create();
+    struct journal *j = journal_create(NULL);
+    struct op_queue *q = op_queue_create(j);
     uint64_t number = 0;
 
     add_removal(q, 1, REMOVE_SHRINK, NULL);
@@ -68,11 +71,13 @@ static void a_loss_starts_while_a_normal_operation_is_on_its_way(void **state)
     assert_false(op_queue_busy(q));
     assert_int_equal(start_next(q, &number), 2);
     op_queue_destroy(q);
+    journal_destroy(j);
 }
 
 static void queued_losses_become_one_removal_that_names_each_daemon_once(void **state)
 {
-    struct op_queue *q = op_queue_create();
+    struct journal *j = journal_create(NULL);
+    struct op_queue *q = op_queue_create(j);
     struct msg_target t = {4, epoch};
     struct op op;
 
@@ -90,11 +95,13 @@ static void queued_losses_become_one_removal_that_names_each_daemon_once(void **
     assert_int_equal(op.msg.remove.targets[1].vpid, 4);
     msg_free(&op.msg);
     op_queue_destroy(q);
+    journal_destroy(j);
 }
 
 static void an_owner_can_withdraw_its_operation_until_it_starts(void **state)
 {
-    struct op_queue *q = op_queue_create();
+    struct journal *j = journal_create(NULL);
+    struct op_queue *q = op_queue_create(j);
     int mine, other;
     uint64_t number = 0;
 
@@ -108,11 +115,13 @@ static void an_owner_can_withdraw_its_operation_until_it_starts(void **state)
     assert_true(op_queue_complete(q, number));
     assert_int_equal(start_next(q, &number), 0);
     op_queue_destroy(q);
+    journal_destroy(j);
 }
 
 static void an_operation_that_is_dropped_when_it_is_due_gets_no_number(void **state)
 {
-    struct op_queue *q = op_queue_create();
+    struct journal *j = journal_create(NULL);
+    struct op_queue *q = op_queue_create(j);
     struct op op;
     uint64_t number = 0;
 
@@ -123,6 +132,7 @@ static void an_operation_that_is_dropped_when_it_is_due_gets_no_number(void **st
     assert_int_equal(start_next(q, &number), 2);
     assert_int_equal(number, 1);
     op_queue_destroy(q);
+    journal_destroy(j);
 }
 
 int main(void)

@@ -24,7 +24,8 @@ static void add_member(struct members *m, uint32_t vpid, uint64_t ctr, uint32_t 
 static void slots_that_are_given_back_for_an_earlier_epoch_change_nothing(void **state)
 {
     struct members m;
-    struct slots s = {&m, cpu_ledger_create()};
+    struct journal *j = journal_create(NULL);
+    struct slots s = {&m, cpu_ledger_create(j)};
     struct msg_target lost = {1, {INC, 2}};
 
     members_init(&m, VPID_HEAD, 2);
@@ -34,13 +35,14 @@ static void slots_that_are_given_back_for_an_earlier_epoch_change_nothing(void *
     assert_int_equal(slots_free(s), 1);
     assert_int_equal(members_remove(&m, &lost, 1, MEMBER_EV_LOSE), 1);
     add_member(&m, 1, 9, 4);
-    members_get(&m, 1)->slots_used = 0; /* as at its admission */
+    members_entry(&m, 1)->slots_used = 0; /* as at its admission */
     slots_take(s, 1, 2, NULL);
     slots_give(s, 1, (struct epoch){INC, 2}, 3, NULL);
     assert_int_equal(members_get(&m, 1)->slots_used, 2);
     slots_give(s, 1, (struct epoch){INC, 9}, 2, NULL);
     assert_int_equal(members_get(&m, 1)->slots_used, 0);
     cpu_ledger_destroy(s.ledger);
+    journal_destroy(j);
     members_free(&m);
 }
 
@@ -63,7 +65,8 @@ static void the_maximum_counts_expected_members_like_the_largest_present_one(voi
 
 static void an_older_size_and_another_content_of_the_same_are_refused(void **state)
 {
-    struct size_bound *b = size_bound_create(0);
+    struct journal *j = journal_create(NULL);
+    struct size_bound *b = size_bound_create(j);
     struct api_size size = {.sequence = 5, .members = 3};
     enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
@@ -85,6 +88,7 @@ static void an_older_size_and_another_content_of_the_same_are_refused(void **sta
                      1); /* the grow's change has been reverted */
     assert_int_equal(size_bound_now(b), 3);
     size_bound_destroy(b);
+    journal_destroy(j);
 }
 
 static void each_further_short_epoch_doubles_the_pause_up_to_its_maximum(void **state)

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The codecs of records, each encoder beside its decoder.
+ *
+ * In: a record of the head, or bytes that a keeper or a disk returns. Out: bytes, or a record; of
+ * bytes that no head has written a reason. The first byte is the type.
+ *
+ * Every list and text has a limit, and a count is checked against the bytes that are left before
+ * memory is taken for it. A membership operation has the body of its message
+ * (dvm/protocol/wire/msg), an event the JSON of the control API. */
+#include "dvm/protocol/head/journal/record.h"
+
+#include "dvm/protocol/map/topo.h"
+#include "dvm/protocol/member/member.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORD_HOST_MAX 253
+#define RECORD_EVENT_MAX (16u << 20) /* bytes of an event's JSON */
+
+/* --- codecs by type */
+
+static void put_snapshot(struct buf *b, const struct record *r)
+{
+    buf_put_bytes(b, r->snapshot.data, r->snapshot.len);
+}
+
+static int get_snapshot(struct cur *c, struct record *r, struct err *err)
+{
+    r->snapshot.data = cur_bytes(c, RECORD_BYTES_MAX, &r->snapshot.len);
+    return 0;
+}
+
+static void put_begin(struct buf *b, const struct record *r)
+{
+    buf_put_str(b, r->begin.cluster);
+    buf_put_u64(b, r->begin.incarnation);
+    buf_put_u32(b, r->begin.size);
+    buf_put_u64(b, r->begin.now_ms);
+    buf_put_u64(b, r->begin.wall_ms);
+    msg_put_member(b, &r->begin.head);
+}
+
+static int get_begin(struct cur *c, struct record *r, struct err *err)
+{
+    r->begin.cluster = cur_str(c, API_NAME_MAX);
+    r->begin.incarnation = cur_u64(c);
+    r->begin.size = cur_u32(c);
+    r->begin.now_ms = cur_u64(c);
+    r->begin.wall_ms = cur_u64(c);
+    msg_get_member(c, &r->begin.head);
+    if (!c->bad && (r->begin.incarnation == 0 || r->begin.head.vpid != VPID_HEAD ||
+                    r->begin.head.epoch.inc != r->begin.incarnation))
+        return err_set(err, "no epoch of a head");
+    return r->begin.size <= VPID_MAX ? 0 : err_set(err, "%u members", r->begin.size);
+}
+
+static void free_begin(struct record *r)
+{
+    free(r->begin.cluster);
+    msg_member_free(&r->begin.head);
+}
+
+static void put_ending(struct buf *b, const struct record *r)
+{
+    buf_put_u8(b, (uint8_t)r->ending.why);
+    buf_put_u64(b, r->ending.at_ms);
+}
+
+static int get_ending(struct cur *c, struct record *r, struct err *err)
+{
+    r->ending.why = (enum shutdown_why)msg_get_enum(c, SHUTDOWN_WHYS);
+    r->ending.at_ms = cur_u64(c);
+    return 0;
+}
+
+void record_put_size(struct buf *b, const struct record_size *r)
+{
+    buf_put_u64(b, r->sequence);
+    buf_put_u32(b, r->size);
+    buf_put_u32(b, r->bound);
+    buf_put_u32(b, r->base);
+    buf_put_u8(b, r->limits.set);
+    buf_put_u32(b, r->limits.min);
+    buf_put_u32(b, r->limits.max);
+}
+
+int record_get_size(struct cur *c, struct record_size *r, struct err *err)
+{
+    r->sequence = cur_u64(c);
+    r->size = cur_u32(c);
+    r->bound = cur_u32(c);
+    r->base = cur_u32(c);
+    r->limits.set = msg_get_flag(c);
+    r->limits.min = cur_u32(c);
+    r->limits.max = cur_u32(c);
+    if (r->size > VPID_MAX || r->bound > VPID_MAX || r->base > VPID_MAX)
+        return err_set(err, "%u, %u or %u members", r->size, r->bound, r->base);
+    return 0;
+}
+
+static void put_size(struct buf *b, const struct record *r)
+{
+    record_put_size(b, &r->size);
+}
+
+static int get_size(struct cur *c, struct record *r, struct err *err)
+{
+    return record_get_size(c, &r->size, err);
+}
+
+void record_put_cpus(struct buf *b, const struct record_cpus *r)
+{
+    buf_put_u32(b, r->vpid);
+    buf_put_str(b, r->host);
+    buf_put_str(b, r->text);
+}
+
+int record_get_cpus(struct cur *c, struct record_cpus *r, struct err *err)
+{
+    r->vpid = cur_u32(c);
+    r->host = cur_str(c, RECORD_HOST_MAX);
+    r->text = cur_str(c, TOPO_TEXT_MAX);
+    if (r->vpid > VPID_MAX)
+        return err_set(err, "vpid %u", r->vpid);
+    return 0;
+}
+
+static void put_cpus(struct buf *b, const struct record *r)
+{
+    record_put_cpus(b, &r->cpus);
+}
+
+static int get_cpus(struct cur *c, struct record *r, struct err *err)
+{
+    return record_get_cpus(c, &r->cpus, err);
+}
+
+static void free_cpus(struct record *r)
+{
+    free(r->cpus.host);
+    free(r->cpus.text);
+}
+
+static void put_admitted(struct buf *b, const struct record *r)
+{
+    msg_put_member(b, &r->admitted.facts);
+}
+
+static int get_admitted(struct cur *c, struct record *r, struct err *err)
+{
+    msg_get_member(c, &r->admitted.facts);
+    if (!c->bad && (r->admitted.facts.vpid == VPID_HEAD || epoch_none(r->admitted.facts.epoch)))
+        return err_set(err, "vpid %u, epoch %llu", r->admitted.facts.vpid,
+                       (unsigned long long)r->admitted.facts.epoch.ctr);
+    return 0;
+}
+
+static void free_admitted(struct record *r)
+{
+    msg_member_free(&r->admitted.facts);
+}
+
+static void put_step(struct buf *b, const struct record *r)
+{
+    buf_put_u32(b, r->step.vpid);
+    buf_put_u8(b, r->step.event);
+}
+
+static int get_step(struct cur *c, struct record *r, struct err *err)
+{
+    r->step.vpid = cur_u32(c);
+    r->step.event = msg_get_enum(c, MEMBER_EV_LOSE + 1);
+    if (!c->bad && (r->step.vpid == VPID_HEAD || r->step.vpid > VPID_MAX || !r->step.event))
+        return err_set(err, "vpid %u, event %u", r->step.vpid, r->step.event);
+    return 0;
+}
+
+static void put_op(struct buf *b, const struct record *r)
+{
+    buf_put_u8(b, r->op.urgent);
+    buf_put_u8(b, (uint8_t)r->op.msg.type);
+    msg_encode(b, &r->op.msg);
+}
+
+static int get_op(struct cur *c, struct record *r, struct err *err)
+{
+    unsigned type;
+
+    r->op.urgent = msg_get_flag(c);
+    type = cur_u8(c);
+    if (type != MSG_ADD && type != MSG_REMOVE && type != MSG_SHUTDOWN)
+        return err_set(err, "message type %u is no membership operation", type);
+    if (msg_decode(c, type, &r->op.msg, err) < 0)
+        return -1;
+    return msg_op(&r->op.msg) ? 0 : err_set(err, "an operation without a number");
+}
+
+static void free_op(struct record *r)
+{
+    msg_free(&r->op.msg);
+}
+
+static void put_completed(struct buf *b, const struct record *r)
+{
+    buf_put_u64(b, r->completed.version);
+}
+
+static int get_completed(struct cur *c, struct record *r, struct err *err)
+{
+    r->completed.version = cur_u64(c);
+    return 0;
+}
+
+void record_put_event(struct buf *b, const struct api_event *e)
+{
+    json_t *o = api_event_encode(e);
+    FREE_AUTO char *text = json_dumps(o, JSON_COMPACT);
+
+    json_decref(o);
+    if (!text)
+        alloc_fail(0);
+    buf_put_str(b, text);
+}
+
+int record_get_event(struct cur *c, struct api_event *e, struct err *err)
+{
+    FREE_AUTO char *text = cur_str(c, RECORD_EVENT_MAX);
+    json_error_t why;
+    json_t *o = json_loads(text, JSON_REJECT_DUPLICATES, &why);
+    int rc;
+
+    if (!o)
+        return err_set(err, "event: %s", why.text);
+    rc = api_event_decode(o, e, err);
+    json_decref(o);
+    return rc;
+}
+
+static void put_event(struct buf *b, const struct record *r)
+{
+    record_put_event(b, &r->event.event);
+}
+
+static int get_event(struct cur *c, struct record *r, struct err *err)
+{
+    return record_get_event(c, &r->event.event, err);
+}
+
+static void free_event(struct record *r)
+{
+    api_event_free(&r->event.event);
+}
+
+/* --- all of them */
+
+static void free_nothing(struct record *r)
+{
+}
+
+static const struct codec {
+    const char *name;
+    void (*put)(struct buf *b, const struct record *r);
+    /* Into a zeroed record. -1 and a reason, or c->bad, refuse it. */
+    int (*get)(struct cur *c, struct record *r, struct err *err);
+    void (*free)(struct record *r);
+} codecs[RECORD_TYPES] = {
+    [RECORD_SNAPSHOT] = {"SNAPSHOT", put_snapshot, get_snapshot, free_nothing},
+    [RECORD_BEGIN] = {"BEGIN", put_begin, get_begin, free_begin},
+    [RECORD_ENDING] = {"ENDING", put_ending, get_ending, free_nothing},
+    [RECORD_SIZE] = {"SIZE", put_size, get_size, free_nothing},
+    [RECORD_CPUS] = {"CPUS", put_cpus, get_cpus, free_cpus},
+    [RECORD_ADMITTED] = {"ADMITTED", put_admitted, get_admitted, free_admitted},
+    [RECORD_STEP] = {"STEP", put_step, get_step, free_nothing},
+    [RECORD_OP_STARTED] = {"OP_STARTED", put_op, get_op, free_op},
+    [RECORD_OP_APPLIED] = {"OP_APPLIED", put_op, get_op, free_op},
+    [RECORD_COMPLETED] = {"COMPLETED", put_completed, get_completed, free_nothing},
+    [RECORD_EVENT] = {"EVENT", put_event, get_event, free_event},
+};
+
+static bool is_type(unsigned type)
+{
+    return type < RECORD_TYPES && codecs[type].name;
+}
+
+const char *record_name(unsigned type)
+{
+    return is_type(type) ? codecs[type].name : "?";
+}
+
+void record_encode(struct buf *b, const struct record *r)
+{
+    buf_put_u8(b, (uint8_t)r->type);
+    codecs[r->type].put(b, r);
+}
+
+static int decode_fields(struct cur *c, struct record *r, struct err *err)
+{
+    if (codecs[r->type].get(c, r, err) < 0)
+        return -1;
+    if (!cur_done(c))
+        return err_set(err, c->bad ? "cut or out of its limits" : "bytes left over");
+    return 0;
+}
+
+int record_decode(const void *data, size_t len, struct record *out, struct err *err)
+{
+    struct cur c = cur_of(data, len);
+    struct record r = {.type = (enum record_type)cur_u8(&c)};
+
+    if (!is_type(r.type))
+        return err_set(err, "journal: unknown record type %u", (unsigned)r.type);
+    if (decode_fields(&c, &r, err) < 0) {
+        record_free(&r);
+        return err_wrap(err, "record %s", codecs[r.type].name);
+    }
+    *out = r;
+    return 0;
+}
+
+void record_free(struct record *r)
+{
+    if (is_type(r->type))
+        codecs[r->type].free(r);
+    *r = (struct record){.type = r->type};
+}

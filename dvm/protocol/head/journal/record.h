@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A record of the journal: one change of what the head alone knows.
+ *
+ * A record holds results, not inputs: the fold of the records needs no decision, no clock and no
+ * message. Times are those of the head's clock (out.now_ms), unless a field is named for the wall
+ * clock. docs/head.md has the table of records. A decoded record owns its texts and lists; a record
+ * to be encoded borrows them. */
+#ifndef DVM_HEAD_JOURNAL_RECORD_H
+#define DVM_HEAD_JOURNAL_RECORD_H
+
+#include "api/event.h"
+#include "api/size.h"
+#include "dvm/protocol/wire/msg/msg.h"
+
+#define RECORD_BYTES_MAX MSG_DATA_MAX
+
+enum record_type {
+    RECORD_NO_TYPE,
+    RECORD_SNAPSHOT,   /* the whole state; only as the first record of a fold */
+    RECORD_BEGIN,      /* the incarnation begins */
+    RECORD_ENDING,     /* its end is decided */
+    RECORD_SIZE,       /* the size in force */
+    RECORD_CPUS,       /* host and CPUs of a daemon */
+    RECORD_ADMITTED,   /* a daemon has an epoch */
+    RECORD_STEP,       /* the state of a member */
+    RECORD_OP_STARTED, /* a membership operation has a number and is about to be broadcast */
+    RECORD_OP_APPLIED, /* the head has processed it */
+    RECORD_COMPLETED,  /* all daemons have processed all operations up to a version */
+    RECORD_EVENT,      /* an event for the operator */
+    RECORD_TYPES
+};
+
+struct record_snapshot {
+    const uint8_t *data; /* borrowed, also by a decoded record */
+    size_t len;
+};
+
+struct record_begin {
+    char *cluster;
+    uint64_t incarnation; /* not 0 */
+    uint32_t size;
+    uint64_t now_ms, wall_ms; /* one moment by both clocks */
+    struct msg_member head;   /* its own facts, with its epoch */
+};
+
+struct record_ending {
+    enum shutdown_why why;
+    uint64_t at_ms;
+};
+
+struct record_size {
+    uint64_t sequence;
+    uint32_t size, bound, base;
+    struct api_size_limits limits;
+};
+
+struct record_cpus {
+    uint32_t vpid;
+    char *host;
+    char *text; /* dvm/protocol/map/topo.h; "": not known */
+};
+
+struct record_admitted {
+    struct msg_member facts; /* with the new epoch */
+};
+
+struct record_step {
+    uint32_t vpid;
+    uint8_t event; /* enum member_event (dvm/protocol/member) */
+};
+
+struct record_op {
+    bool urgent;
+    struct msg msg; /* ADD, REMOVE or SHUTDOWN, with its number */
+};
+
+struct record_completed {
+    uint64_t version;
+};
+
+struct record_event {
+    struct api_event event;
+};
+
+struct record {
+    enum record_type type;
+    union {
+        struct record_snapshot snapshot;
+        struct record_begin begin;
+        struct record_ending ending;
+        struct record_size size;
+        struct record_cpus cpus;
+        struct record_admitted admitted;
+        struct record_step step;
+        struct record_op op; /* OP_STARTED, OP_APPLIED */
+        struct record_completed completed;
+        struct record_event event;
+    };
+};
+
+const char *record_name(unsigned type); /* "BEGIN", "?" */
+/* Type and fields of the record, without its length. */
+void record_encode(struct buf *b, const struct record *r);
+/* Decodes a whole record. -1, a reason, nothing allocated and `out` untouched if it is malformed,
+ * of an unknown type, has bytes left over, or holds a value that no head writes. */
+int record_decode(const void *data, size_t len, struct record *out, struct err *err)
+    __attribute__((warn_unused_result));
+void record_free(struct record *r); /* what record_decode() allocated */
+
+/* Fields that snapshots have too. */
+void record_put_size(struct buf *b, const struct record_size *r);
+int record_get_size(struct cur *c, struct record_size *r, struct err *err)
+    __attribute__((warn_unused_result));
+void record_put_cpus(struct buf *b, const struct record_cpus *r);
+int record_get_cpus(struct cur *c, struct record_cpus *r, struct err *err)
+    __attribute__((warn_unused_result));
+void record_put_event(struct buf *b, const struct api_event *e);
+int record_get_event(struct cur *c, struct api_event *e, struct err *err)
+    __attribute__((warn_unused_result));
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Records that no head writes are refused and change nothing; all others are decoded as they were
+ * encoded. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/head/journal/test/samples.h"
+#include "dvm/protocol/member/member.h"
+
+#include <string.h>
+
+static void encode_record(struct buf *b, const struct record *r)
+{
+    buf_init(b, RECORD_BYTES_MAX);
+    record_encode(b, r);
+    assert_false(b->failed);
+}
+
+static void assert_refused(const void *data, size_t len, const char *why)
+{
+    struct record out = {.type = RECORD_TYPES};
+    struct err err = {0};
+
+    assert_int_equal(record_decode(data, len, &out, &err), -1);
+    if (!strstr(err.msg, why))
+        fail_msg("'%s' does not say '%s'", err.msg, why);
+    assert_int_equal(out.type, RECORD_TYPES);
+}
+
+static void assert_record_refused(struct record r, const char *why)
+{
+    BUF_AUTO struct buf b = {0};
+
+    encode_record(&b, &r);
+    assert_refused(b.data, b.len, why);
+}
+
+static void unknown_types_are_refused(void **state)
+{
+    static const uint8_t high[] = {RECORD_TYPES, 0}, none[] = {RECORD_NO_TYPE, 0};
+
+    assert_refused("", 0, "unknown record type 0");
+    assert_refused(none, sizeof(none), "unknown record type 0");
+    assert_refused(high, sizeof(high), "unknown record type");
+    assert_string_equal(record_name(RECORD_TYPES), "?");
+    assert_string_equal(record_name(RECORD_BEGIN), "BEGIN");
+}
+
+static void every_prefix_and_every_longer_record_is_refused(void **state)
+{
+    for (unsigned type = RECORD_SNAPSHOT; type < RECORD_TYPES; type++) {
+        struct record r = sample_record(type);
+        BUF_AUTO struct buf b = {0};
+
+        encode_record(&b, &r);
+        for (size_t n = 0; n < b.len; n++)
+            assert_refused(b.data, n, "");
+        buf_put_u8(&b, 0);
+        assert_refused(b.data, b.len, "left over");
+    }
+}
+
+static void a_begin_without_an_epoch_of_the_head_is_refused(void **state)
+{
+    struct record r = sample_record(RECORD_BEGIN);
+
+    r.begin.incarnation = 0;
+    assert_record_refused(r, "no epoch of a head");
+    r = sample_record(RECORD_BEGIN);
+    r.begin.head.vpid = 1;
+    assert_record_refused(r, "no epoch of a head");
+    r = sample_record(RECORD_BEGIN);
+    r.begin.head.epoch.inc++;
+    assert_record_refused(r, "no epoch of a head");
+    r = sample_record(RECORD_BEGIN);
+    r.begin.size = VPID_MAX + 1;
+    assert_record_refused(r, "members");
+}
+
+static void members_out_of_their_limits_are_refused(void **state)
+{
+    struct record r = sample_record(RECORD_ADMITTED);
+
+    r.admitted.facts.vpid = VPID_HEAD;
+    assert_record_refused(r, "vpid 0");
+    r = sample_record(RECORD_ADMITTED);
+    r.admitted.facts.epoch = (struct epoch){0, 0};
+    assert_record_refused(r, "epoch 0");
+    r = sample_record(RECORD_ADMITTED);
+    r.admitted.facts.vpid = VPID_MAX + 1;
+    assert_record_refused(r, "limits");
+    r = sample_record(RECORD_STEP);
+    r.step.vpid = VPID_HEAD;
+    assert_record_refused(r, "vpid 0");
+    r = sample_record(RECORD_STEP);
+    r.step.event = MEMBER_EV_LOSE + 1;
+    assert_record_refused(r, "limits");
+    r = sample_record(RECORD_CPUS);
+    r.cpus.vpid = VPID_MAX + 1;
+    assert_record_refused(r, "vpid");
+    r = sample_record(RECORD_SIZE);
+    r.size.bound = VPID_MAX + 1;
+    assert_record_refused(r, "members");
+}
+
+static void other_messages_are_no_operations(void **state)
+{
+    struct record r = {.type = RECORD_OP_STARTED, .op.msg = {.type = MSG_PING}};
+
+    assert_record_refused(r, "no membership operation");
+    r = sample_record(RECORD_OP_STARTED);
+    r.op.msg.remove.op = 0;
+    assert_record_refused(r, "without a number");
+}
+
+static void an_event_that_is_no_json_of_an_event_is_refused(void **state)
+{
+    static const char *const bad[] = {"", "{", "[]", "{}", "{\"number\":1}"};
+
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        BUF_AUTO struct buf b = {0};
+
+        buf_init(&b, 1024);
+        buf_put_u8(&b, RECORD_EVENT);
+        buf_put_str(&b, bad[i]);
+        assert_refused(b.data, b.len, "record EVENT");
+    }
+}
+
+static void every_record_is_decoded_as_it_was_encoded(void **state)
+{
+    for (unsigned type = RECORD_SNAPSHOT; type < RECORD_TYPES; type++) {
+        struct record r = sample_record(type);
+        BUF_AUTO struct buf first = {0};
+        BUF_AUTO struct buf second = {0};
+        struct record out;
+        struct err err = {0};
+
+        encode_record(&first, &r);
+        if (record_decode(first.data, first.len, &out, &err) < 0)
+            fail_msg("%s", err.msg);
+        assert_int_equal(out.type, type);
+        encode_record(&second, &out);
+        record_free(&out);
+        assert_int_equal(first.len, second.len);
+        assert_memory_equal(first.data, second.data, first.len);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(unknown_types_are_refused),
+        cmocka_unit_test(every_prefix_and_every_longer_record_is_refused),
+        cmocka_unit_test(a_begin_without_an_epoch_of_the_head_is_refused),
+        cmocka_unit_test(members_out_of_their_limits_are_refused),
+        cmocka_unit_test(other_messages_are_no_operations),
+        cmocka_unit_test(an_event_that_is_no_json_of_an_event_is_refused),
+        cmocka_unit_test(every_record_is_decoded_as_it_was_encoded),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The fold of a journal: records that do not fit are refused, and a snapshot stands for all records
+ * before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/head/head_state.h"
+#include "dvm/protocol/head/journal/test/samples.h"
+#include "dvm/protocol/member/member.h"
+
+#include <string.h>
+
+#define STATE_MAX (1u << 20)
+
+static int take_record(struct head_fold *f, const struct record *r, struct err *err)
+{
+    BUF_AUTO struct buf b = {0};
+
+    buf_init(&b, STATE_MAX);
+    record_encode(&b, r);
+    return head_fold_take(f, b.data, b.len, err);
+}
+
+static void must_take(struct head_fold *f, unsigned type)
+{
+    struct record r = sample_record(type);
+    struct err err = {0};
+
+    if (take_record(f, &r, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
+/* A fold of the samples up to this type. */
+static struct head_fold *fold_up_to(unsigned last)
+{
+    struct head_fold *f = head_fold_create();
+
+    for (unsigned type = SAMPLE_FIRST; type <= last; type++)
+        must_take(f, type);
+    return f;
+}
+
+static void save_fold(const struct head_fold *f, struct buf *b)
+{
+    buf_init(b, STATE_MAX);
+    head_fold_save(f, b);
+    assert_false(b->failed);
+}
+
+/* The record does not fit this state, which stays. */
+static void assert_refused(struct head_fold *f, struct record r, const char *why)
+{
+    BUF_AUTO struct buf before = {0};
+    BUF_AUTO struct buf after = {0};
+    struct err err = {0};
+
+    save_fold(f, &before);
+    assert_int_equal(take_record(f, &r, &err), -1);
+    if (!strstr(err.msg, why))
+        fail_msg("'%s' does not say '%s'", err.msg, why);
+    save_fold(f, &after);
+    assert_int_equal(before.len, after.len);
+    assert_memory_equal(before.data, after.data, after.len);
+}
+
+static void snapshot_of(const struct head_fold *f, struct buf *b)
+{
+    BUF_AUTO struct buf all = {0};
+    struct record r = {.type = RECORD_SNAPSHOT};
+
+    save_fold(f, &all);
+    r.snapshot = (struct record_snapshot){all.data, all.len};
+    buf_init(b, STATE_MAX);
+    record_encode(b, &r);
+}
+
+static void numbers_that_do_not_go_on_are_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_TYPES - 1);
+    struct record r = sample_record(RECORD_ADMITTED);
+
+    assert_refused(f, r, "epoch 2 after 2");
+    r = sample_record(RECORD_OP_STARTED);
+    assert_refused(f, r, "operation 1 after 1");
+    r = sample_record(RECORD_OP_APPLIED);
+    r.op.msg.remove.op = 3;
+    assert_refused(f, r, "version 3 after 1");
+    r = sample_record(RECORD_EVENT);
+    assert_refused(f, r, "event 1, the next one is 2");
+    r = sample_record(RECORD_BEGIN);
+    assert_refused(f, r, "has begun");
+    head_fold_destroy(f);
+}
+
+static void steps_that_no_member_takes_are_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_ADMITTED);
+    struct record r = sample_record(RECORD_STEP);
+
+    r.step.event = MEMBER_EV_CANCEL;
+    assert_refused(f, r, "cancelled");
+    r.step.vpid = 4;
+    assert_refused(f, r, "vpid 4 never was a member");
+    must_take(f, RECORD_STEP);
+    r = sample_record(RECORD_ADMITTED); /* it is wired */
+    r.admitted.facts.epoch.ctr++;
+    assert_refused(f, r, "admitted");
+    head_fold_destroy(f);
+}
+
+static void cpus_that_are_no_list_are_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_ADMITTED);
+    struct record r = sample_record(RECORD_CPUS);
+
+    r.cpus.text = "no list";
+    assert_refused(f, r, "vpid 3");
+    head_fold_destroy(f);
+}
+
+static void a_snapshot_is_the_state_after_any_number_of_records(void **state)
+{
+    for (unsigned type = SAMPLE_FIRST; type < RECORD_TYPES; type++) {
+        struct head_fold *f = fold_up_to(type);
+        struct head_fold *g = head_fold_create();
+        BUF_AUTO struct buf snapshot = {0};
+        BUF_AUTO struct buf one = {0};
+        BUF_AUTO struct buf other = {0};
+        struct err err = {0};
+
+        snapshot_of(f, &snapshot);
+        if (head_fold_take(g, snapshot.data, snapshot.len, &err) < 0)
+            fail_msg("after %s: %s", record_name(type), err.msg);
+        for (unsigned later = type + 1; later < RECORD_TYPES; later++) {
+            must_take(f, later);
+            must_take(g, later);
+        }
+        save_fold(f, &one);
+        save_fold(g, &other);
+        assert_int_equal(one.len, other.len);
+        assert_memory_equal(one.data, other.data, one.len);
+        head_fold_destroy(f);
+        head_fold_destroy(g);
+    }
+}
+
+static void a_snapshot_after_other_records_is_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_BEGIN);
+    BUF_AUTO struct buf snapshot = {0};
+    struct err err = {0};
+
+    snapshot_of(f, &snapshot);
+    assert_int_equal(head_fold_take(f, snapshot.data, snapshot.len, &err), -1);
+    assert_non_null(strstr(err.msg, "a snapshot after 1 records"));
+    head_fold_destroy(f);
+}
+
+static void a_snapshot_that_is_cut_or_too_long_is_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_TYPES - 1);
+    BUF_AUTO struct buf all = {0};
+
+    save_fold(f, &all);
+    head_fold_destroy(f);
+    buf_put_u8(&all, 0);
+    for (size_t len = 0; len <= all.len; len++) {
+        struct record r = {.type = RECORD_SNAPSHOT, .snapshot = {all.data, len}};
+        struct head_fold *g = head_fold_create();
+        struct err err = {0};
+
+        if (len == all.len - 1) { /* whole */
+            assert_int_equal(take_record(g, &r, &err), 0);
+        } else {
+            assert_int_equal(take_record(g, &r, &err), -1);
+            assert_non_null(strstr(err.msg, "record SNAPSHOT"));
+        }
+        head_fold_destroy(g);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_that_do_not_go_on_are_refused),
+        cmocka_unit_test(steps_that_no_member_takes_are_refused),
+        cmocka_unit_test(cpus_that_are_no_list_are_refused),
+        cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
+        cmocka_unit_test(a_snapshot_after_other_records_is_refused),
+        cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* journal-is-the-state: the head's state is the fold of its records.
+ *
+ * A second fold gets the bytes of the records and nothing else. After each record its state has to
+ * be the head's own, byte for byte; the same after some of its events without a record. At moments
+ * that do not depend on the head, the fold is replaced by a new one that begins with a snapshot. */
+#include "dvm/sim/check_private.h"
+
+#include "dvm/protocol/head/head_state.h"
+
+#include <string.h>
+
+#define STATE_MAX (64u << 20)
+#define SNAPSHOT_EVERY 64 /* records, on average */
+#define LOOK_EVERY 8      /* events of the head, on average */
+
+static void begin_fold(struct check *c, const struct journal *j)
+{
+    BUF_AUTO struct buf b = {0};
+    struct err err = {0};
+
+    head_fold_destroy(c->fold);
+    c->fold = head_fold_create();
+    buf_init(&b, STATE_MAX);
+    journal_snapshot(j, &b);
+    if (b.failed || head_fold_take(c->fold, b.data, b.len, &err) < 0)
+        check_fail(c, "journal-is-the-state", "a snapshot is refused: %s", err.msg);
+}
+
+static void compare_states(struct check *c, const struct journal *j, const char *after)
+{
+    struct buf *own = &c->state_own;
+    struct buf *folded = &c->state_folded;
+    size_t at = 0;
+
+    buf_reset(own);
+    buf_reset(folded);
+    journal_save(j, own);
+    head_fold_save(c->fold, folded);
+    if (!own->failed && own->len == folded->len && memcmp(own->data, folded->data, own->len) == 0)
+        return;
+    while (at < own->len && at < folded->len && own->data[at] == folded->data[at])
+        at++;
+    check_fail(c, "journal-is-the-state",
+               "after %s the fold has %zu bytes, the head %zu; they differ from byte %zu on", after,
+               folded->len, own->len, at);
+}
+
+/* A generator of its own: the schedule of a seed does not depend on this check. */
+static bool is_due(struct check *c, unsigned every)
+{
+    c->journal_random = c->journal_random * 6364136223846793005ull + 1442695040888963407ull;
+    return (c->journal_random >> 33) % every == 0;
+}
+
+static void on_record(void *arg, const uint8_t *data, size_t len)
+{
+    struct check *c = arg;
+    const struct journal *j = head_journal(core_inspect_head(sim_core(c->sim, 0)));
+    struct err err = {0};
+
+    if (*c->name)
+        return;
+    if (head_fold_take(c->fold, data, len, &err) < 0)
+        check_fail(c, "journal-is-the-state", "the fold refuses a record: %s", err.msg);
+    else
+        compare_states(c, j, record_name(data[0]));
+    if (is_due(c, SNAPSHOT_EVERY)) {
+        begin_fold(c, j);
+        compare_states(c, j, "a snapshot");
+    }
+}
+
+void check_journal(struct check *c, const struct core *head)
+{
+    struct journal *j = head_journal(core_inspect_head(head));
+
+    if (c->journal_of != j || !c->fold) {
+        c->journal_of = j;
+        begin_fold(c, j);
+        journal_stream_to(j, on_record, c);
+    }
+    if (!*c->name && is_due(c, LOOK_EVERY)) /* state that changes without a record is found here */
+        compare_states(c, j, "an event");
+}
+
+void check_journal_create(struct check *c)
+{
+    buf_init(&c->state_own, STATE_MAX);
+    buf_init(&c->state_folded, STATE_MAX);
+}
+
+void check_journal_forget(struct check *c)
+{
+    c->journal_of = NULL;
+}
+
+void check_journal_free(struct check *c)
+{
+    head_fold_destroy(c->fold);
+    buf_free(&c->state_own);
+    buf_free(&c->state_folded);
+}
