@@ -76,7 +76,7 @@ struct httpd {
     unsigned closed;      /* to make room, or refused, and not logged yet */
     uint64_t next_log_ms; /* not before */
     size_t max_body;
-    int idle_timeout_s;
+    int idle_timeout_ms;
     uint16_t port;
 };
 
@@ -287,7 +287,9 @@ static struct bufferevent *create_bufferevent(struct httpd_conn *conn, struct ev
 static struct bufferevent *on_new_conn(struct event_base *base, void *arg)
 {
     struct httpd *h = arg;
-    const struct timeval write_timeout = {.tv_sec = h->idle_timeout_s};
+    const struct timeval write_timeout = {.tv_sec = h->idle_timeout_ms / 1000,
+                                          .tv_usec =
+                                              (suseconds_t)(h->idle_timeout_ms % 1000) * 1000};
     struct httpd_conn *conn = xcalloc(1, sizeof(*conn));
 
     conn->h = h;
@@ -481,8 +483,8 @@ static struct door *create_door(const struct httpd_opts *o)
 {
     int percent = o->source_percent ? o->source_percent : 100;
     int strangers = o->max_strangers ? o->max_strangers : o->max_conns;
-    uint64_t idle_ms = (uint64_t)o->idle_timeout_s * 1000;
-    uint64_t request_ms = o->request_timeout_s ? (uint64_t)o->request_timeout_s * 1000 : idle_ms;
+    uint64_t idle_ms = (uint64_t)o->idle_timeout_ms;
+    uint64_t request_ms = o->request_timeout_ms ? (uint64_t)o->request_timeout_ms : idle_ms;
     struct door_opts d;
 
     d.of[DOOR_STRANGER] = make_budget(strangers, percent, request_ms, request_ms / HURRY);
@@ -499,7 +501,7 @@ struct httpd *httpd_create(struct loop *loop, const struct httpd_opts *opts, str
     h->tls = opts->tls;
     h->door = create_door(opts);
     h->max_body = opts->max_body;
-    h->idle_timeout_s = opts->idle_timeout_s;
+    h->idle_timeout_ms = opts->idle_timeout_ms;
     h->routes = httpd_routes_create();
     h->http = evhttp_new(loop_base(loop));
     h->sweep = evtimer_new(loop_base(loop), on_sweep, h);

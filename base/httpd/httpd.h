@@ -23,13 +23,13 @@ struct httpd_opts {
     size_t max_body;     /* bytes; a longer body is answered 413 */
     /* At a bound, the oldest connection that waits makes room for a newcomer (base/door); a
      * newcomer is closed only if handlers have the requests of all. */
-    int max_conns;         /* with a verified certificate */
-    int max_strangers;     /* without one; 0: max_conns */
-    int source_percent;    /* of both, for one source address; 0: 100 */
-    int request_timeout_s; /* bound for a TLS handshake and, on a plain port, for a request to
+    int max_conns;          /* with a verified certificate */
+    int max_strangers;      /* without one; 0: max_conns */
+    int source_percent;     /* of both, for one source address; 0: 100 */
+    int request_timeout_ms; /* bound for a TLS handshake and, on a plain port, for a request to
                               arrive whole; a fifth of it when the port is nearly full. 0:
-                              idle_timeout_s */
-    int idle_timeout_s;    /* bound for a request to arrive whole, and for a client to read some of
+                              idle_timeout_ms */
+    int idle_timeout_ms;    /* bound for a request to arrive whole, and for a client to read some of
                               an answer */
 };
 

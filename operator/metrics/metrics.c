@@ -232,7 +232,7 @@ struct metrics *metrics_create(struct loop *loop, const struct metrics_opts *opt
                            .port = opts->port,
                            .max_body = 1024,
                            .max_conns = 32,
-                           .idle_timeout_s = 60};
+                           .idle_timeout_ms = 60000};
 
     m->opts = *opts;
     m->opts.addr = NULL;

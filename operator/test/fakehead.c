@@ -333,7 +333,7 @@ static int open_control(struct fake *f, struct err *err)
                            .tls = f->tls,
                            .max_body = API_BODY_MAX,
                            .max_conns = 64,
-                           .idle_timeout_s = 600};
+                           .idle_timeout_ms = 600000};
 
     f->control = httpd_create(f->loop, &o, err);
     if (!f->control)
@@ -467,7 +467,7 @@ static void on_log(struct httpd_req *req, void *arg)
 static int open_orders(struct fake *f, struct err *err)
 {
     struct httpd_opts o = {
-        .addr = "127.0.0.1", .max_body = 4096, .max_conns = 16, .idle_timeout_s = 600};
+        .addr = "127.0.0.1", .max_body = 4096, .max_conns = 16, .idle_timeout_ms = 600000};
 
     f->orders = httpd_create(f->loop, &o, err);
     if (!f->orders)

@@ -358,7 +358,7 @@ static void on_log(struct httpd_req *req, void *arg)
 static int open_orders(struct proxy *p, struct err *err)
 {
     struct httpd_opts o = {
-        .addr = "127.0.0.1", .max_body = 4096, .max_conns = 16, .idle_timeout_s = 600};
+        .addr = "127.0.0.1", .max_body = 4096, .max_conns = 16, .idle_timeout_ms = 600000};
 
     p->orders = httpd_create(p->loop, &o, err);
     if (!p->orders)

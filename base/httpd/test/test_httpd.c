@@ -82,13 +82,13 @@ static void on_short_stream(struct httpd_req *req, void *arg)
 
 static void pump(void *arg);
 
-static int setup_with(void **state, int max_conns, int idle_timeout_s)
+static int setup_with(void **state, int max_conns, int idle_timeout_ms)
 {
     struct fixture *f = xcalloc(1, sizeof(*f));
     struct httpd_opts opts = {.addr = "127.0.0.1",
                               .max_body = MAX_BODY,
                               .max_conns = max_conns,
-                              .idle_timeout_s = idle_timeout_s};
+                              .idle_timeout_ms = idle_timeout_ms};
 
     f->loop = loop_create(NULL);
     f->h = httpd_create(f->loop, &opts, NULL);
@@ -107,22 +107,22 @@ static int setup_with(void **state, int max_conns, int idle_timeout_s)
 
 static int setup(void **state)
 {
-    return setup_with(state, 8, 60);
+    return setup_with(state, 8, 60000);
 }
 
 static int setup_two_conns(void **state)
 {
-    return setup_with(state, 2, 60);
+    return setup_with(state, 2, 60000);
 }
 
 static int setup_for_crowd(void **state)
 {
-    return setup_with(state, 64, 60);
+    return setup_with(state, 64, 60000);
 }
 
 static int setup_impatient(void **state)
 {
-    return setup_with(state, 8, 1);
+    return setup_with(state, 8, 50);
 }
 
 static int teardown(void **state)

@@ -53,7 +53,7 @@ static int setup(void **state)
 {
     struct fixture *f = xcalloc(1, sizeof(*f));
     struct httpd_opts opts = {
-        .addr = "127.0.0.1", .max_body = 1000, .max_conns = 8, .idle_timeout_s = 60};
+        .addr = "127.0.0.1", .max_body = 1000, .max_conns = 8, .idle_timeout_ms = 60000};
 
     pki_init(&f->ours, "red");
     pki_init(&f->theirs, "blue");

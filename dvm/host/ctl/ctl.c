@@ -15,8 +15,8 @@
 #define CONTROL_FDS_PERCENT 5
 #define PLAIN_FDS_PERCENT 3
 #define SOURCE_PERCENT 50 /* of a port's places, for one address */
-#define REQUEST_S 5
-#define IDLE_S 60
+#define REQUEST_MS 5000
+#define IDLE_MS 60000
 #define PLAIN_BODY_MAX 1024
 
 /* The answer is sent first: the following actions of the core may end this program. */
@@ -69,8 +69,8 @@ static int open_https(struct ctl *ctl, const struct ctl_opts *opts, struct err *
                             .max_strangers =
                                 (int)door_share(CONTROL_STRANGERS_MAX, CONTROL_FDS_PERCENT),
                             .source_percent = SOURCE_PERCENT,
-                            .request_timeout_s = REQUEST_S,
-                            .idle_timeout_s = IDLE_S};
+                            .request_timeout_ms = REQUEST_MS,
+                            .idle_timeout_ms = IDLE_MS};
 
     if (tls_ctx_own(opts->tls, &ctl->own, err) == 0)
         ctl->https = httpd_create(ctl->loop, &ho, err);
@@ -92,8 +92,8 @@ static int open_plain(struct ctl *ctl, const struct ctl_opts *opts, struct err *
                             .max_body = PLAIN_BODY_MAX,
                             .max_conns = (int)door_share(PLAIN_CONNS_MAX, PLAIN_FDS_PERCENT),
                             .source_percent = SOURCE_PERCENT,
-                            .request_timeout_s = REQUEST_S,
-                            .idle_timeout_s = IDLE_S};
+                            .request_timeout_ms = REQUEST_MS,
+                            .idle_timeout_ms = IDLE_MS};
 
     ctl->plain = httpd_create(ctl->loop, &ho, err);
     if (!ctl->plain)

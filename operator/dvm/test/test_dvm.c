@@ -346,7 +346,7 @@ static void setup_head(struct world *w)
                            .tls = w->tls,
                            .max_body = 1 << 20,
                            .max_conns = 64,
-                           .idle_timeout_s = 60};
+                           .idle_timeout_ms = 60000};
     w->head = httpd_create(w->loop, &o, &err);
     assert_non_null(w->head);
     httpd_route(w->head, "GET", "/v1/events", get_events, w);

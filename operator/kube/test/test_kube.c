@@ -298,7 +298,7 @@ static void a_slow_server_times_out(void **state)
     struct err err = {0};
 
     setup(&w, serve_later);
-    struct kube_verb v = {.method = "GET", .path = "/api/x", .timeout_ms = 50};
+    struct kube_verb v = {.method = "GET", .path = "/api/x", .timeout_ms = 50, .once = true};
     assert_true(kube_request(w.kube, &v, on_done, &w, &err) > 0);
     run(&w);
     assert_int_equal(w.status, 0);
