@@ -17,10 +17,10 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "base/buf/buf.h"
-#include "base/httpd/httpd.h"
 #include "base/log/log.h"
 #include "base/loop/loop.h"
 #include "base/tls/tls.h"
+#include "operator/test/orders.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -356,7 +356,7 @@ static void on_hold(struct httpd_req *req, void *arg)
     const char *on = httpd_query(req, "on");
 
     f->hold = on && *on == '1';
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_advance(struct httpd_req *req, void *arg)
@@ -370,7 +370,7 @@ static void on_advance(struct httpd_req *req, void *arg)
                 set_phase(f, &f->campaigns[i], p);
         }
     }
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_restart(struct httpd_req *req, void *arg)
@@ -379,7 +379,7 @@ static void on_restart(struct httpd_req *req, void *arg)
 
     end_streams(f);
     new_life(f);
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_away(struct httpd_req *req, void *arg)
@@ -389,7 +389,7 @@ static void on_away(struct httpd_req *req, void *arg)
     end_streams(f);
     httpd_destroy(f->control);
     f->control = NULL;
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_back(struct httpd_req *req, void *arg)
@@ -400,7 +400,7 @@ static void on_back(struct httpd_req *req, void *arg)
     if (!f->control && open_control(f, &err))
         httpd_refuse(req, 500, "NotBack", "%s", err.msg);
     else
-        httpd_reply_text(req, 200, "text/plain", "ok\n");
+        orders_done(req);
 }
 
 static void on_refuse(struct httpd_req *req, void *arg)
@@ -410,7 +410,7 @@ static void on_refuse(struct httpd_req *req, void *arg)
 
     f->refuse_status = status ? (int)strtol(status, NULL, 10) : 422;
     snprintf(f->refuse_reason, sizeof(f->refuse_reason), "%s", reason ? reason : "NotTrailing");
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_cap(struct httpd_req *req, void *arg)
@@ -420,7 +420,7 @@ static void on_cap(struct httpd_req *req, void *arg)
 
     f->cap = n ? strtol(n, NULL, 10) : -1;
     send_event(f, API_EVENT_SIZE, NULL);
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 /* A campaign of another owner lowers the size. */
@@ -431,7 +431,7 @@ static void on_lower(struct httpd_req *req, void *arg)
 
     f->size.members = n ? (uint32_t)strtoul(n, NULL, 10) : 0;
     send_event(f, API_EVENT_SIZE, NULL);
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 /* An application requests this many members more, or fewer. */
@@ -453,7 +453,7 @@ static void on_ask(struct httpd_req *req, void *arg)
     for (uint32_t i = 0; i < count; i++)
         c->targets[i] = first + i;
     set_phase(f, c, n > 0 ? API_PHASE_GATHERING : API_PHASE_DRAINING);
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_log(struct httpd_req *req, void *arg)
@@ -464,39 +464,11 @@ static void on_log(struct httpd_req *req, void *arg)
                      json_pack("{s:s, s:O}", "incarnation", f->incarnation, "log", f->log));
 }
 
-static int open_orders(struct fake *f, struct err *err)
-{
-    struct httpd_opts o = {
-        .addr = "127.0.0.1", .max_body = 4096, .max_conns = 16, .idle_timeout_ms = 600000};
-
-    f->orders = httpd_create(f->loop, &o, err);
-    if (!f->orders)
-        return -1;
-    httpd_route(f->orders, "POST", "/hold", on_hold, f);
-    httpd_route(f->orders, "POST", "/advance", on_advance, f);
-    httpd_route(f->orders, "POST", "/restart", on_restart, f);
-    httpd_route(f->orders, "POST", "/away", on_away, f);
-    httpd_route(f->orders, "POST", "/back", on_back, f);
-    httpd_route(f->orders, "POST", "/refuse", on_refuse, f);
-    httpd_route(f->orders, "POST", "/cap", on_cap, f);
-    httpd_route(f->orders, "POST", "/lower", on_lower, f);
-    httpd_route(f->orders, "POST", "/ask", on_ask, f);
-    httpd_route(f->orders, "GET", "/log", on_log, f);
-    return 0;
-}
-
-static int tell_ports(const struct fake *f, const char *dir, struct err *err)
-{
-    FREE_AUTO char *path = xasprintf("%s/ports.new", dir);
-    FREE_AUTO char *final = xasprintf("%s/ports", dir);
-    FILE *out = fopen(path, "w");
-
-    if (!out)
-        return err_set(err, "cannot write %s", path);
-    fprintf(out, "CONTROL=%u\nORDERS=%u\n", f->port, httpd_port(f->orders));
-    fclose(out);
-    return rename(path, final) ? err_set(err, "cannot write %s", final) : 0;
-}
+static const struct order ORDERS[] = {
+    {"POST", "/hold", on_hold}, {"POST", "/advance", on_advance}, {"POST", "/restart", on_restart},
+    {"POST", "/away", on_away}, {"POST", "/back", on_back},       {"POST", "/refuse", on_refuse},
+    {"POST", "/cap", on_cap},   {"POST", "/lower", on_lower},     {"POST", "/ask", on_ask},
+    {"GET", "/log", on_log}};
 
 static int open_all(struct fake *f, const char *dir, struct err *err)
 {
@@ -512,7 +484,10 @@ static int open_all(struct fake *f, const char *dir, struct err *err)
     if (!f->tls)
         return -1;
     new_life(f);
-    return open_control(f, err) || open_orders(f, err) || tell_ports(f, dir, err) ? -1 : 0;
+    if (open_control(f, err))
+        return -1;
+    f->orders = orders_open(f->loop, ORDERS, sizeof(ORDERS) / sizeof(ORDERS[0]), f, err);
+    return f->orders ? orders_write_ports(f->orders, dir, "CONTROL", f->port, err) : -1;
 }
 
 static void on_signal(int signum, void *arg)

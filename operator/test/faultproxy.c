@@ -17,10 +17,10 @@
  *                 are opened later; on=0: on those that are opened later everything arrives
  *   /forget       empties the log
  * GET /log: one line per request, "METHOD TARGET FAULT" with "-" for none. */
-#include "base/httpd/httpd.h"
 #include "base/log/log.h"
 #include "operator/http/http.h"
 #include "operator/http/test/fake_server.h"
+#include "operator/test/orders.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -309,7 +309,7 @@ static void on_fault(struct httpd_req *req, void *arg)
         snprintf(r->method, sizeof(r->method), "%s", query(req, "method", ""));
         snprintf(r->match, sizeof(r->match), "%s", query(req, "match", ""));
         snprintf(r->retry, sizeof(r->retry), "%s", query(req, "retry", ""));
-        httpd_reply_text(req, 200, "text/plain", "ok\n");
+        orders_done(req);
         return;
     }
     httpd_refuse(req, 400, "UnknownFault", "%s", kind);
@@ -320,7 +320,7 @@ static void on_mend(struct httpd_req *req, void *arg)
     struct proxy *p = arg;
 
     memset(p->rules, 0, sizeof(p->rules));
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_silent(struct httpd_req *req, void *arg)
@@ -335,7 +335,7 @@ static void on_silent(struct httpd_req *req, void *arg)
     {
         f->mute = f->mute || *on != '0';
     }
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_forget(struct httpd_req *req, void *arg)
@@ -343,7 +343,7 @@ static void on_forget(struct httpd_req *req, void *arg)
     struct proxy *p = arg;
 
     buf_consume(&p->log, p->log.len);
-    httpd_reply_text(req, 200, "text/plain", "ok\n");
+    orders_done(req);
 }
 
 static void on_log(struct httpd_req *req, void *arg)
@@ -355,34 +355,11 @@ static void on_log(struct httpd_req *req, void *arg)
     httpd_reply_text(req, 200, "text/plain", text);
 }
 
-static int open_orders(struct proxy *p, struct err *err)
-{
-    struct httpd_opts o = {
-        .addr = "127.0.0.1", .max_body = 4096, .max_conns = 16, .idle_timeout_ms = 600000};
-
-    p->orders = httpd_create(p->loop, &o, err);
-    if (!p->orders)
-        return -1;
-    httpd_route(p->orders, "POST", "/fault", on_fault, p);
-    httpd_route(p->orders, "POST", "/mend", on_mend, p);
-    httpd_route(p->orders, "POST", "/silent", on_silent, p);
-    httpd_route(p->orders, "POST", "/forget", on_forget, p);
-    httpd_route(p->orders, "GET", "/log", on_log, p);
-    return 0;
-}
-
-static int write_ports(const struct proxy *p, const char *dir, struct err *err)
-{
-    FREE_AUTO char *path = xasprintf("%s/ports.new", dir);
-    FREE_AUTO char *final = xasprintf("%s/ports", dir);
-    FILE *out = fopen(path, "we");
-
-    if (!out)
-        return err_set(err, "cannot write %s", path);
-    fprintf(out, "PROXY=%u\nORDERS=%u\n", p->server.port, httpd_port(p->orders));
-    fclose(out);
-    return rename(path, final) ? err_set(err, "cannot write %s", final) : 0;
-}
+static const struct order ORDERS[] = {{"POST", "/fault", on_fault},
+                                      {"POST", "/mend", on_mend},
+                                      {"POST", "/silent", on_silent},
+                                      {"POST", "/forget", on_forget},
+                                      {"GET", "/log", on_log}};
 
 static char *read_file(const char *path, struct err *err)
 {
@@ -411,7 +388,8 @@ static int open_all(struct proxy *p, char **argv, struct err *err)
         return -1;
     fake_start(&p->server, p->loop, 0, on_request, p);
     p->server.on_drop = on_drop;
-    return open_orders(p, err) || write_ports(p, argv[1], err) ? -1 : 0;
+    p->orders = orders_open(p->loop, ORDERS, sizeof(ORDERS) / sizeof(ORDERS[0]), p, err);
+    return p->orders ? orders_write_ports(p->orders, argv[1], "PROXY", p->server.port, err) : -1;
 }
 
 static void on_signal(int signum, void *arg)
