@@ -141,6 +141,29 @@ static void note_hop(struct check *c, uint32_t at, const struct frame *f)
         hops_of(c, at, f)->came[f->hops] = true;
 }
 
+static struct seen_left *note_left(struct check *c, const struct frame *f, struct cur *body)
+{
+    struct seen_left *x = xcalloc(1, sizeof(*x));
+    struct seen_left *old;
+    struct msg m;
+
+    x->key.src = f->src;
+    x->key.src_epoch = f->src_epoch;
+    if (msg_decode(body, f->type, &m, NULL) == 0) {
+        x->key.vpid = m.left.who.vpid;
+        x->key.epoch = m.left.who.epoch;
+        x->key.link_closed = m.left.link_closed;
+        msg_free(&m);
+    }
+    HASH_FIND(hh, c->lefts, &x->key, sizeof(x->key), old);
+    if (old) {
+        free(x);
+        return old;
+    }
+    HASH_ADD(hh, c->lefts, key, sizeof(x->key), x);
+    return x;
+}
+
 static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
 {
     struct check *c = arg;
@@ -151,7 +174,8 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
 
     if (frame_decode(&cur, &f, NULL) < 0)
         return;
-    c->left_came += f.type == MSG_LEFT;
+    if (f.type == MSG_LEFT)
+        note_left(c, &f, &cur)->came = true;
     if (vpid == 0 && f.type == MSG_REPORT && f.dst == 0)
         check_told(c, &f, &cur);
     if (f.type >= MSG_ROUTED && f.dst != vpid)
@@ -258,7 +282,8 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         cur = cur_of(act->send.frame.data, act->send.frame.len);
         if (frame_decode(&cur, &f, NULL) < 0)
             break;
-        c->left_sent += f.type == MSG_LEFT;
+        if (f.type == MSG_LEFT)
+            (void)note_left(c, &f, &cur); /* perhaps again, over another link */
         check_hops(c, vpid, &f);
         if (vpid == 0 && f.type == MSG_LAUNCH && f.src == 0)
             on_launch_frame(c, &f);
@@ -476,9 +501,15 @@ void check_destroy(struct check *c)
 {
     struct seen_stream *s, *stmp;
     struct seen_hops *h, *htmp;
+    struct seen_left *l, *ltmp;
 
     if (!c)
         return;
+    HASH_ITER(hh, c->lefts, l, ltmp)
+    {
+        HASH_DEL(c->lefts, l);
+        free(l);
+    }
     check_gather_free(c);
     check_ranks_free(c);
     check_resize_free(c);
@@ -547,6 +578,19 @@ static void rest_daemon(struct check *c, uint32_t vpid, const struct members *he
                    vpid, (int)core_inspect_lifeline(x), tree_parent(&t, vpid));
 }
 
+static void rest_lefts(struct check *c)
+{
+    struct seen_left *x, *tmp;
+
+    HASH_ITER(hh, c->lefts, x, tmp)
+    {
+        if (c->healthy && !x->came)
+            check_fail(c, "link-exactly-once",
+                       "nothing failed, and the LEFT of vpid %u that vpid %u sent has not arrived",
+                       x->key.vpid, x->key.src);
+    }
+}
+
 void check_rest(struct check *c)
 {
     const struct core *head = sim_core(c->sim, 0);
@@ -578,9 +622,7 @@ void check_rest(struct check *c)
             check_fail(c, "slots-balance", "vpid %u: %u slots in use, no job is there", v,
                        x->slots_used);
     }
-    if (c->healthy && c->left_came != c->left_sent)
-        check_fail(c, "link-exactly-once", "nothing failed, and %llu of %llu LEFT have arrived",
-                   (unsigned long long)c->left_came, (unsigned long long)c->left_sent);
+    rest_lefts(c);
     if (core_inspect_complete(head) != m->version)
         check_fail(c, "xcast-exactly-once", "broadcast %llu is not complete at rest",
                    (unsigned long long)m->version);

@@ -40,6 +40,18 @@ struct link_key {
     struct epoch epoch;
 };
 
+struct left_key {
+    uint32_t src, vpid;
+    struct epoch src_epoch, epoch;
+    uint64_t link_closed;
+};
+
+struct seen_left { /* a LEFT between neighbours, over one of their links or, again, over another */
+    struct left_key key;
+    bool came;
+    UT_hash_handle hh;
+};
+
 struct seen_removal {
     uint64_t version, ms;
 };
@@ -144,8 +156,8 @@ struct check {
     uint32_t changing, changing_holds; /* campaigns */
     bool healthy;
     struct seen_hops *hops;
-    size_t nlinks;                  /* of a member to its parent */
-    uint64_t left_sent, left_came;  /* LEFT: sent by the leaving daemon itself, by link */
+    size_t nlinks; /* of a member to its parent */
+    struct seen_left *lefts;
     bool named_now[SIM_NODES_MAX];  /* by a campaign accepted in this turn */
     bool named_step[SIM_NODES_MAX]; /* in this step */
     struct seen_job *jobs;

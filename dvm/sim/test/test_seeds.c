@@ -44,7 +44,8 @@ static void seeds_that_once_failed_pass(void **state)
          4}, /* the submitter of a held job departed in the input that brought a loss */
         {11, 182495726u,
          3}, /* a recoverable job lost a daemon before its start, and not in its text */
-        {11, 3425477781u, 3}, /* a leaving daemon could not learn that it had left */
+        {11, 3425477781u, 3},       /* a leaving daemon could not learn that it had left */
+        {11, 69817824408054972, 4}, /* LEFT went again over a second link, and was counted twice */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
