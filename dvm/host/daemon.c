@@ -336,10 +336,18 @@ static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
     return write_file(d, "ports.json", text, err);
 }
 
+/* The head has declared this daemon lost long before. */
+static uint32_t daemon_hung_ms(const struct daemon_opts *o)
+{
+    uint64_t ms = o->orphan_ms > 3 * o->ack_ms ? o->orphan_ms : 3 * o->ack_ms;
+
+    return ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
+}
+
 static int build_parts(struct daemon *d, const struct spawner_handle *spawner, uint16_t *join_port,
                        struct err *err)
 {
-    const struct odls_times times = {d->opts.ack_ms, ODLS_LINGER_MS};
+    const struct odls_times times = {d->opts.ack_ms, ODLS_LINGER_MS, daemon_hung_ms(&d->opts)};
     struct iof_io iof_io = host_iof_io(d->host);
     struct files_io files_io = host_files_io(d->host);
     struct host_odls odls = host_odls(d->host);

@@ -107,6 +107,23 @@ end_family() { code=0; wait "$prun_pid" || code=$?; }
     prun -N 1 true
 }
 
+@test "a daemon that hangs: its spawner ends its ranks and it, the job ends with 123, and others run" {
+    prte start -n 2 --slots 1 --silence 2 --link-grace 2 --head-absence 6 > "$BATS_TEST_TMPDIR/start"
+    start_family 2
+    local daemon spawner
+    daemon=$(daemon_of 2)
+    spawner=$(spawner_of 2)
+    kill -STOP "$daemon"
+    wait_end "$daemon" "$spawner"
+    end_family
+    [ "$code" -eq 123 ]
+    all_there 0
+    grep -q "the daemon has sent nothing for 4000 ms, it is killed" "$DVM_SESSION_DIR/2/prted.log"
+    prun -n 1 true
+    prte resize 2
+    prun -N 1 true
+}
+
 # start_impatient MEMBERS [OPTION...]: a DVM whose daemons wait 4 s for an answer, not 10. prte starts the prted beside it.
 start_impatient() {
     local beside=$BATS_TEST_TMPDIR/bin

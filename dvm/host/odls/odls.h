@@ -45,6 +45,8 @@ struct odls_upcalls {
 struct odls_times {
     uint64_t silent_ms; /* limit of time for an answer of the spawner */
     uint64_t linger_ms; /* limit of time for a leftover process that holds the rank's output */
+    uint32_t hung_ms;   /* limit of this daemon's own silence, after which its spawner ends it; 0:
+                           none.   More than 1.5 times silent_ms: a ping is sent in half of that */
 };
 #define ODLS_LINGER_MS 2000 /* default of a daemon */
 

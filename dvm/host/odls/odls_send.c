@@ -51,6 +51,7 @@ void odls_send_queue(struct odls *o, struct odls_send *s)
         odls_send_free(s);
         return;
     }
+    s->cmd.limit_ms = o->times.hung_ms;
     o->sends_bytes += s->spec.len;
     if (!o->sends) /* later commands of the same turn are sent with it */
         loop_fd_poke(o->watch, LOOP_WRITE);

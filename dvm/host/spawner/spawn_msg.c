@@ -20,6 +20,7 @@ void spawn_msg_cmd_encode(struct buf *b, const struct spawn_cmd *c)
     buf_put_u64(b, c->job);
     buf_put_u32(b, c->signum);
     buf_put_u32(b, c->flags);
+    buf_put_u32(b, c->limit_ms);
     buf_put_str(b, c->path);
 }
 
@@ -32,6 +33,7 @@ int spawn_msg_cmd_decode(struct cur *in, struct spawn_cmd *out, struct err *err)
     out->job = cur_u64(in);
     out->signum = cur_u32(in);
     out->flags = cur_u32(in);
+    out->limit_ms = cur_u32(in);
     get_text(in, out->path, sizeof(out->path));
     if (!cur_done(in))
         return err_set(err, "decoding a command to the spawner: malformed");

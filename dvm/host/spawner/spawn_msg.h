@@ -46,6 +46,8 @@ struct spawn_cmd {
     uint64_t job;
     uint32_t signum;
     uint32_t flags;
+    uint32_t
+        limit_ms; /* of each command: a daemon with ranks that is silent for so long is killed */
     char path[PATH_MAX];
 };
 

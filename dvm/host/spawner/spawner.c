@@ -6,7 +6,8 @@
  * the order of each rank's events. A report that the socket does not take waits in its rank.
  *
  * Each turn reads its input, then calls the parts that have work due: cleanups, reports, sweeps
- * after ended jobs, and the end. The loop never waits for a disk, for an exec or for the daemon.
+ * after ended jobs, the watch over the daemon, and the end. The loop never waits for a disk, for an
+ * exec or for the daemon.
  *
  * Invariants: each descendant of the daemon is a descendant of this process, the subreaper,
  * so none is missed. When the daemon ends, or closes the socket, the phases serving, asking
@@ -131,6 +132,7 @@ static void on_sock(struct spawner *sp)
         }
         in = cur_of(data, len);
         if (spawn_msg_cmd_decode(&in, &c, &err) == 0) {
+            spawner_watch_heard(sp, c.limit_ms);
             take_command(sp, &c, fds);
             continue;
         }
@@ -157,8 +159,10 @@ static int sooner_wait(int a, int b)
 
 static int wait_ms(const struct spawner *sp, uint64_t now_ms)
 {
-    return sooner_wait(spawner_sweep_wait(sp, now_ms),
-                       sooner_wait(spawner_end_wait(sp, now_ms), spawner_clean_wait(sp, now_ms)));
+    int wait = sooner_wait(spawner_end_wait(sp, now_ms), spawner_clean_wait(sp, now_ms));
+
+    wait = sooner_wait(wait, spawner_watch_wait(sp, now_ms));
+    return sooner_wait(wait, spawner_sweep_wait(sp, now_ms));
 }
 
 /* The socket is full. If it is closed, the next read reports it. */
@@ -200,6 +204,7 @@ static void take_turn(struct spawner *sp)
     if (sp->sock >= 0)
         watch_room(sp, !send_reports(sp));
     spawner_sweep_turn(sp, spawner_now_ms());
+    spawner_watch_turn(sp, spawner_now_ms());
     spawner_end_turn(sp, spawner_now_ms());
 }
 

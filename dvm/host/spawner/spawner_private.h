@@ -63,7 +63,11 @@ struct spawner {
     bool pinged;     /* a ping is not answered yet */
     int signal_fd;
     int epoll_fd;
-    pid_t daemon; /* 0: reaped */
+    pid_t daemon;      /* 0: reaped */
+    uint32_t limit_ms; /* of silence of the daemon while ranks run; 0: none */
+    bool heard;        /* a command has come since the last look */
+    unsigned silent_looks;
+    uint64_t look_due_ms; /* 0: not watched now */
     int exit_code;
     uint64_t token;       /* marks this spawner's ranks; a spawner within a job has another one */
     struct rlimit nofile; /* limit of descriptors of the spawner's caller and of ranks */
@@ -113,6 +117,12 @@ int spawner_sweep_wait(const struct spawner *sp, uint64_t now_ms);
 void spawner_end_start(struct spawner *sp, uint64_t now_ms);
 void spawner_end_turn(struct spawner *sp, uint64_t now_ms);
 int spawner_end_wait(const struct spawner *sp, uint64_t now_ms);
+
+/* spawner_watch.c: kills a daemon that hangs while ranks run. */
+#define SPAWNER_LOOKS 3 /* in the limit */
+void spawner_watch_heard(struct spawner *sp, uint32_t limit_ms);
+void spawner_watch_turn(struct spawner *sp, uint64_t now_ms);
+int spawner_watch_wait(const struct spawner *sp, uint64_t now_ms);
 
 /* spawner_clean.c: flags are those of remove.h. */
 void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const char *path);

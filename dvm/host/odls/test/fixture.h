@@ -185,7 +185,7 @@ static inline void set_up_with(struct t *t, const struct spawner_handle *spawner
     t->deadline = loop_timer_create(t->loop, on_deadline, t);
     t->tick = loop_timer_create(t->loop, on_tick, t);
     loop_timer_arm(t->deadline, 60000);
-    t->o = odls_create(t->loop, spawner, &(struct odls_times){silent_ms, LINGER_MS}, &upcalls, t,
+    t->o = odls_create(t->loop, spawner, &(struct odls_times){silent_ms, LINGER_MS, 0}, &upcalls, t,
                        &err);
     CHECK(t->o);
 }

@@ -21,8 +21,13 @@ static const char *const env_of_one[] = {"A=1", NULL};
 static void a_command_survives_the_way(void **state)
 {
     BUF_AUTO struct buf b;
-    struct spawn_cmd in = {
-        .kind = SPAWN_CMD_CLEAN_ADD, .id = 7, .job = 8, .signum = 9, .flags = 10, .path = "/tmp/x"};
+    struct spawn_cmd in = {.kind = SPAWN_CMD_CLEAN_ADD,
+                           .id = 7,
+                           .job = 8,
+                           .signum = 9,
+                           .flags = 10,
+                           .limit_ms = 11,
+                           .path = "/tmp/x"};
     struct spawn_cmd out;
     struct cur c;
 
@@ -35,6 +40,7 @@ static void a_command_survives_the_way(void **state)
     assert_int_equal(out.job, 8);
     assert_int_equal(out.signum, 9);
     assert_int_equal(out.flags, 10);
+    assert_int_equal(out.limit_ms, 11);
     assert_string_equal(out.path, "/tmp/x");
 }
 
