@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The certificate authority of one cluster: EC P-256, in memory, PEM in and out. */
+/* The certificate authority of one cluster: EC P-256, in memory, PEM in and out.
+ *
+ * In: the cluster's name, or certificate and key of an authority; a role, a name and host names.
+ * Out: certificates with their keys.
+ *
+ * The authority signs certificates of the cluster only (path length 0, no further authorities).
+ * Each certificate is valid for clients and servers, and its subject says cluster, role and name
+ * (tls.h). Host names are for clients that connect by name; a peer is judged by cluster and role.
+ *
+ * A certificate begins CLOCK_SKEW_S before now. Serial numbers are random. Nothing is revoked and
+ * no list is kept: a cluster's certificates end with its authority.
+ *
+ * Failures: a name that is neither DNS name nor address, a key that does not belong to its
+ * certificate, and a certificate that may not sign others are refused with a reason. */
 #include "base/buf/buf.h"
 #include "base/tls/tls_private.h"
 

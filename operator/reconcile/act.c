@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Carries out one action of a plan; a file of its own (apply.c) applies objects.
+/* Carries out one action of a plan: requests to the head, Secrets, the removal of pods. Another
+ * file (apply.c) applies objects.
  *
- * Each action ends by run->on_action_done(), at once or when the answer has arrived. An answer that
- * the next plan needs is kept in the entry (`answer`, `size_refused`). A failed action sets
- * run->failed: the cluster is tried again with back-off. */
+ * In: an action of plan_make(). Out: one request; its answer, kept in the entry of the cluster for
+ * the next plan (`answer`, `size_refused`, credentials).
+ *
+ * Each action ends by one run->on_action_done(), at once or when the answer has arrived. Actions of
+ * a plan run one after the other. An action may be repeated at any time: campaigns and sizes have
+ * numbers, and a pod is deleted by its uid.
+ *
+ * Flags for the pass: `again` (the answer is new knowledge: plan at once), `failed` (try again with
+ * back-off). A campaign that the head refuses (4xx) is no failure: the next plan draws its
+ * conclusion. An answer that does not arrive, or 503, is one.
+ *
+ * What is not done here: nothing is decided, and the status is not written (observe.c reads, the
+ * plan decides, reconcile.c writes). */
 #include "operator/reconcile/reconcile_private.h"
 
 #include "base/buf/buf.h"

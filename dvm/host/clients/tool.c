@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tools that have spawned a job by PMIx: its output to them, their input to it.
+/* Tools that have spawned a job by PMIx: its output to them, and their input to it.
  *
- * Output is kept until the tool knows the job's name. Output that the library has not delivered to
- * the tool yet counts towards the limit of dvm/host/iof; at that limit the job has to wait. */
+ * A tool (PMIx_tool_init) has no connection of the client protocol. For its job this daemon acts as
+ * the client: messages to that client become output of the PMIx library.
+ *
+ * In: messages of iof for the client, pushes of input by the tool, reports of the library about
+ * output that it has delivered. Out: output to the library, input to the job's daemons, one answer
+ * per push.
+ *
+ * Output that comes before the tool knows the job's name is kept in `early`, since the library
+ * would deliver it under no name. tool_named() delivers it.
+ *
+ * Flow control: output that the library has not delivered counts for the limit of dvm/host/iof; at
+ * that limit the job waits. A push is answered when there is room for the next one, and one is open
+ * at a time.
+ *
+ * Failures: input is refused for a job of another tool (NO_PERMISSIONS), for a rank that does not
+ * get it or after its end (BAD_PARAM), while the last piece is still waiting (OUT_OF_RESOURCE). */
 #include "dvm/host/clients/tool_private.h"
 
 #include "dvm/host/clients/spawn_private.h"

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A list of numbered messages, bounded at its old end by size or by acknowledgement. */
+/* A list of numbered messages that may have to be sent again, for one side of a session.
+ *
+ * In: encoded messages, acknowledgements. Out: the messages that the other side does not have.
+ *
+ * There are two kinds of list. Without `latest_max` an acknowledged message is dropped. With
+ * `latest_max` (the daemon's side of a detached job) messages stay after their acknowledgement, for
+ * another program that attaches later: all of REPLAY_ALWAYS, the latest bytes of REPLAY_OUTPUT, and
+ * the newest of REPLAY_STATE.
+ *
+ * Invariants: numbers rise by one and are never used again; a dropped message leaves a gap. `owed`
+ * is the size of what is kept and not acknowledged, `kept` that of everything.
+ *
+ * Limits: nothing is refused. The caller watches replay_owed() and stops its producer. A message
+ * that is acknowledged but was never added is an error of the other side. */
 #include "dvm/host/replay/replay.h"
 
 #include "base/buf/buf.h"

@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The binder decides whether ranks are bound, to which objects, and which CPUs are idle for
- * them. */
+/* The binder decides whether ranks are bound, to which objects, and which idle CPUs they get.
+ *
+ * In: the options of the job, the CPUs of each node and their load. Out: a set of hardware threads
+ * for each bound rank; a note if ranks stay unbound that would be bound by default.
+ *
+ * Modes of a node: BIND_OFF (not requested, or the CPUs are not its own), BIND_IF_ROOM (the
+ * default), BIND_MUST (the user has requested it). With BIND_MUST the CPUs are taken while ranks
+ * are placed, and a node without an idle unit takes no more ranks. With BIND_IF_ROOM they are taken
+ * afterwards.
+ *
+ * Invariants: a CPU belongs to one rank, unless the job oversubscribes; then the CPUs with the
+ * least load come first. Of a node with BIND_IF_ROOM all ranks are bound or none, since the slowest
+ * rank determines the speed of all. A rank gets whole units (cores or hardware threads) of one
+ * part.
+ *
+ * Limits: a node with a CPU quota on shared CPUs is never bound. CPUs that other programs of the
+ * host use are not known here; a daemon reports only those that it may use (topo.c). */
 #include "dvm/protocol/map/map_private.h"
 
 #include <stdlib.h>

@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The mapper distributes ranks over daemons and their parts. In: the job's specification and the
- * nodes with free slots and CPUs. Out: a node and CPUs for each rank, or a reason. It works on a
- * copy of the nodes' load; a failed attempt leaves nothing behind. A job that does not fit is
- * mapped a second time on idle nodes, which tells "not now" from "never". Limits: JOB_RANKS_MAX
- * ranks. */
+/* The mapper: distributes the ranks of a job over daemons and over the parts of their machines.
+ *
+ * In: the specification of the job; the nodes with their slots, the slots in use, CPUs and load.
+ * Out: for each rank a node and, if it is bound, hardware threads; or a result and a reason.
+ *
+ * Steps: bind_plan() decides on what and whether to bind (bind.c). open_bin() computes how many
+ * ranks each node can take. deal_ranks() gives out places in the order of --map-by: by slot, by
+ * node, by ppr, or by object. bind_rest() binds the ranks that are bound if there is room.
+ * rank_order() numbers the places (rank.c).
+ *
+ * A job that does not fit is mapped a second time, on the same nodes without any other job. If it
+ * fits there, the result is "not now", else "never". The first obstacle beside slots is the reason.
+ *
+ * Invariants: a node gets no more ranks than its slots allow, except for tools and oversubscribed
+ * jobs. Nodes that --host does not name, and nodes without slots, get none. An attempt works on
+ * copies of the load, so a failed one leaves nothing behind.
+ *
+ * Limits: JOB_RANKS_MAX ranks; an app without a number of ranks gets at most as many. The cost
+ * grows with ranks and nodes. It does not know members or epochs: job_map.c chooses the nodes. */
 #include "dvm/protocol/map/map_private.h"
 
 #include "dvm/protocol/map/level.h"

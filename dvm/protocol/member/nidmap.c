@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The compressed form of the vpid table: shared facts once, then runs of neighbouring vpids that
- * have them. */
+/* The compressed form of the vpid table, which a daemon gets with the answer to its greeting.
+ *
+ * In: the members with their facts (host, address, port, slots) and epochs. Out: bytes, and back.
+ *
+ * Pods of one StatefulSet differ by one number in host and address. Facts are therefore stored as
+ * patterns (facts.c), each once, and the table as runs of neighbouring vpids that share them. A run
+ * without gaps in its epochs costs the same for 2 and for 1,000 daemons.
+ *
+ * Only live members are encoded, and each decoded one is wired: states that only the head knows are
+ * not sent.
+ *
+ * Failures: the decoder checks each count against the bytes that are left, requires rising vpids
+ * that begin with the head, and checks patterns. A malformed table leaves the members empty and
+ * sets err; nothing of it is used. */
 #include "dvm/protocol/member/member.h"
 
 #include <stdlib.h>

@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Connects to a daemon by mutual TLS and copies bytes in both directions. In: a descriptor of
- * the program that started us. Out: the TLS connection. First the relay connects and checks the
- * daemon's certificate. It tries the addresses of the host in turn, until one has a daemon that
- * accepts our certificate; it reports CLIENT_REACHED or CLIENT_UNREACHED. Then it copies until one
- * side closes. Both buffers are bounded: a full one stops the reading from its source. At the
- * end of one side its remaining bytes are delivered, for a second at most. */
+/* Connects to a daemon by mutual TLS, and copies bytes between it and the program that started us.
+ *
+ * In: a socket of that program, the host or its address, a certificate. Out: CLIENT_REACHED with
+ * the address, or CLIENT_UNREACHED with a reason; then the bytes of both directions.
+ *
+ * Phases: (1) resolve the name; (2) try its addresses in turn: connect, handshake, check the role
+ * and cluster of the daemon's certificate, wait for its first message, which shows that it accepts
+ * ours; (3) copy until one side closes; (4) deliver what is left. Addresses in `away` are skipped:
+ * their daemons take no jobs now.
+ *
+ * An address gets ADDRESS_MS while others follow it, all together CONNECT_MS. A reason that
+ * concerns certificates is kept before others, since waiting does not mend it.
+ *
+ * Limits: BUFFER_MAX bytes per direction; a full buffer stops the reading from its source. When the
+ * program has closed, the daemon gets the rest for LEAVE_MS. When the daemon has closed, the
+ * program gets all, or closes. The relay does not look into messages and does not reconnect:
+ * resume.c does. */
 #include "dvm/tools/cli/relay.h"
 
 #include "api/role.h"

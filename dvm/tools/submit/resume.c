@@ -1,10 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The client's side of a session. In: messages of prun for the daemon, frames of the daemon.
- * Out: frames with numbers, messages for prun. While connected, messages go out and are kept
- * until the daemon acknowledges them. After a loss it dials again, at growing intervals, until
- * the window is over; OPEN and OPENED then exchange the last numbers, and both sides send the
- * rest again. No message is lost or delivered twice. When the window is over, or the daemon does
- * not know the session, the loss is final and has a reason. */
+/* The client's side of a session: a connection to the DVM that is made again when it is lost.
+ *
+ * In: messages of prun for the daemon, frames of the daemon, the clock. Out: frames with numbers,
+ * messages for prun, a line for the user when the connection is lost and when it is there again.
+ *
+ * States: connected and opened (messages go out, and are kept until they are acknowledged);
+ * connected and not opened (OPEN is sent, the position of the daemon is not known yet); not
+ * connected (the next attempt is at retry_at); failed. After a loss it dials at intervals that
+ * double from retry_ms to RETRY_MAX_MS. OPEN and OPENED exchange the last numbers, then both sides
+ * send the rest again.
+ *
+ * Invariants: no message is lost or delivered twice, wherever the connection is cut. An attempt
+ * carries a rising number, so that a late earlier connection does not take the session over.
+ *
+ * Failures: the loss is final when window_ms have passed, when the daemon refuses the certificate,
+ * or when it does not know the session. The reason is that of the last attempt. Without a window (a
+ * local socket) each loss is final. */
 #include "dvm/tools/submit/resume.h"
 
 #include "base/buf/buf.h"
