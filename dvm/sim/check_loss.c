@@ -195,14 +195,28 @@ void check_left(struct check *c, uint32_t vpid, struct epoch before, const struc
                    core_state_text(now));
 }
 
+/* Of a recoverable job: "4 of 4 ranks failed or were lost". The first failure decides its code. */
+static bool has_lost_all(const char *text)
+{
+    char *end;
+    unsigned long nlost = strtoul(text, &end, 10);
+
+    return nlost && strncmp(end, " of ", 4) == 0 && strtoul(end + 4, NULL, 10) == nlost;
+}
+
+#define LOST_WITH "were lost with their daemon (vpid "
+
 bool check_excused(struct check *c, const struct sim_job *j)
 {
     const char *where = strstr(j->text, "(vpid ");
+    const char *lost = strstr(j->text, LOST_WITH);
     const struct seen_life *life, *tmp;
     const struct seen_life *home = life_of(c, j->home, j->home_epoch);
     uint32_t vpid;
 
-    if (j->exit_code != EXIT_CODE_LOST)
+    if (lost && (j->exit_code == EXIT_CODE_LOST || has_lost_all(j->text)))
+        where = lost + strlen(LOST_WITH) - strlen("(vpid ");
+    else if (j->exit_code != EXIT_CODE_LOST)
         return false;
     if (home->lost ||
         (home->left && (strcmp(j->text, "left the DVM") == 0 ||
