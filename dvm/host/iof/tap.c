@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Copies of a job's output for other daemons: the readers of each job, and the daemons of ranks
- * that are paused because a reader is behind. */
+/* Copies of a job's output for other daemons, whose tools have requested it.
+ *
+ * In: output of ranks, as it arrives at the submitter's daemon; requests of readers (start, pause,
+ * stop). Out: copies to each reader; pauses for the daemons of the ranks.
+ *
+ * A reader is in `to` while it gets copies. It is in `slow` while it has requested a pause, and in
+ * `behind` while this daemon has more than IOF_SEND_HIGH bytes for it that are not acknowledged.
+ * While either set has a member, each daemon that sends output is paused once (`paused`). When both
+ * are empty, all paused daemons go on.
+ *
+ * Invariants: a reader that stops, or whose daemon departs, holds nobody up any more. A job without
+ * readers and without paused daemons has no entry.
+ *
+ * Limits: the slowest reader determines the speed of the job. The time for which a reader may be
+ * behind is limited at its own daemon, not here. A copy that cannot be sent is
+ * lost and logged. */
 #include "dvm/host/iof/tap.h"
 
 #include "base/log/log.h"

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Walks /proc: by the kernel's lists of children where it has them, else by every process's parent.
- */
+/* Walks /proc: the descendants of a process, the state of one, a variable of its environment.
+ *
+ * In: a pid. Out: the pids of all its descendants, parents before children.
+ *
+ * Two ways: the kernel's lists of children (/proc/PID/task/TID/children), which cost as much as the
+ * tree is large; or the parent of every process of the host, on kernels that have no such lists.
+ * The choice is made once per program.
+ *
+ * Limits: a process that starts or ends during the walk may be missing or be there no more, so a
+ * caller that ends processes repeats the walk until nothing is left. At most PROC_TREE_MAX pids,
+ * and ENVIRON_MAX bytes of an environment.
+ *
+ * Failures: a process whose files cannot be read counts as ended. */
 #include "dvm/host/spawner/proc_tree.h"
 
 #include "base/buf/buf.h"

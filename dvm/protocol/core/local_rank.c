@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One rank on this daemon: the state of its process by proc_fsm, and the marks of its job. Marks
- * count the ranks that have reached a point; the last of these ranks moves the job on. */
+/* One rank on this daemon: the state of its process, and the marks of its job.
+ *
+ * In: events of the rank from the driver (ready, running, failed, registered, held, output
+ * complete, reaped). Out: steps of the process (proc_fsm), reports to the head, events of the job
+ * (local.c).
+ *
+ * Marks are points that each rank of a job reaches once: ready, attempted, registered, failed,
+ * settled, over. The job counts the ranks of each mark, and the last one moves the job on. So
+ * starts and registrations are reported together, and a failed start at once.
+ *
+ * Order: the report that a rank runs may arrive after the rank's own calls to PMIx. Such an early
+ * event is kept and applied after the start. The start of a rank is reported before its failure,
+ * since the head names its process.
+ *
+ * Failures: an event that does not fit the state is logged and changes nothing. When the start of a
+ * job fails, ranks that do not exist yet fail with the same cause. */
 #include "dvm/protocol/core/local_private.h"
 
 #include "base/log/log.h"

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Node facts that daemons have in common: patterns of texts, and the set of facts in use. */
+/* Node facts that daemons have in common: patterns of texts, and the set of facts in use.
+ *
+ * In: host, address, port, slots and incarnation of a member. Out: the id of its facts, and the
+ * value of its own that completes the address; host and address from both.
+ *
+ * The first byte of a pattern is its form: "=" the text as it is, "%" a text with a hole for the
+ * vpid, "4" an IPv4 address and "6" an IPv6 address whose last group is the value, "@" a host that
+ * is called like its address. So 1,000 pods of a StatefulSet share one entry or a few.
+ *
+ * Invariants: a pattern is used only if it gives the same text again, byte by byte; else the text
+ * is stored as it is. Facts are counted by their users and freed with the last one; an id is then
+ * used again. Id 0 means none.
+ *
+ * Limit: a pattern has one hole, the first place where the vpid stands without another digit beside
+ * it. */
 #include "dvm/protocol/member/facts.h"
 
 #include <inttypes.h>
