@@ -415,7 +415,7 @@ static int poll_once(struct cli_conn *c, int other_fd, int64_t until, struct err
     if (n < 0 && errno != EINTR)
         return err_sys(err, errno, "waiting for the daemon");
     if (n == 0)
-        return err_code(err, ETIMEDOUT, "the daemon does not answer");
+        return err_code(err, ETIMEDOUT, "no answer");
     if (n < 0)
         return 0;
     return (p[0].revents & ~POLLOUT ? 1 : 0) | (p[1].revents ? 2 : 0);
@@ -436,6 +436,9 @@ int cli_conn_wait_or(struct cli_conn *c, struct client_msg *m, int other_fd, int
         if (cli_conn_pump(c, false, err) < 0) /* writes pending bytes */
             return -1;
         readable = poll_once(c, other_fd, until, err);
+        if (readable < 0 && err && err->code == ETIMEDOUT)
+            return err_code(err, ETIMEDOUT, "the daemon has not answered for %g s",
+                            timeout_ms / 1000.0);
         if (readable < 0 || cli_conn_pump(c, readable & 1, err) < 0)
             return -1;
         if (readable == 2)

@@ -108,6 +108,7 @@ static void a_silent_daemon_is_given_up_after_the_time_asked_for(void **state)
 
     assert_int_equal(cli_conn_wait(p->c, &m, 1, &err), -1);
     assert_int_equal(err.code, ETIMEDOUT);
+    assert_string_equal(err.msg, "the daemon has not answered for 0.001 s");
 }
 
 static void messages_sent_before_the_daemon_closes_are_still_read(void **state)
