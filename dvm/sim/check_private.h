@@ -177,6 +177,7 @@ struct check {
     const struct journal *journal_of;
     struct buf state_own, state_folded;
     uint64_t journal_random;
+    size_t journal_skip; /* records until the next comparison */
 };
 
 uint64_t check_digest(const struct members *m);
