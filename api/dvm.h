@@ -31,6 +31,9 @@ struct api_dvm_member {
     uint64_t repairs;
 };
 
+/* The exit code of a job that ended because a daemon with ranks of it was lost. */
+#define API_EXIT_LOST 123
+
 struct api_dvm_job {
     char *id;
     enum job_state state;

@@ -3,6 +3,7 @@
 #include "api/event.h"
 
 #include "api/fields.h"
+#include "base/buf/buf.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -57,6 +58,16 @@ static uint64_t epoch_decode(struct fields *f, const char *incarnation)
     return strtoull(digits, NULL, 10);
 }
 
+/* Absent in events of other kinds, and in those of a head with an older image. */
+static char *cause_decode(struct fields *f)
+{
+    char *text = f->bad ? NULL : fields_str_or(f, "cause", API_TEXT_MAX, "");
+
+    if (text && !*text)
+        free_ptr(&text);
+    return text;
+}
+
 static void campaign_decode(struct fields *f, struct api_event *out)
 {
     const json_t *c = fields_object_or_null(f, "campaign");
@@ -86,6 +97,7 @@ int api_event_decode(const json_t *o, struct api_event *out, struct err *err)
     if (!f.bad && of_daemon(out->type)) {
         out->vpid = (uint32_t)fields_u64(&f, "vpid", UINT32_MAX);
         out->epoch = epoch_decode(&f, out->incarnation);
+        out->cause = cause_decode(&f);
     }
     if (!f.bad && of_campaign(out->type))
         campaign_decode(&f, out);
@@ -109,6 +121,8 @@ json_t *api_event_encode(const struct api_event *e)
         snprintf(epoch, sizeof(epoch), "%s.%" PRIu64, e->incarnation, e->epoch);
         fields_put_u64(o, "vpid", e->vpid);
         json_object_set_new(o, "epoch", json_string(epoch));
+        if (e->cause)
+            fields_put_str(o, "cause", e->cause, API_TEXT_MAX);
     }
     if (e->has_campaign)
         json_object_set_new(o, "campaign", api_campaign_encode(&e->campaign));
@@ -117,6 +131,7 @@ json_t *api_event_encode(const struct api_event *e)
 
 void api_event_free(struct api_event *e)
 {
+    free_ptr(&e->cause);
     api_campaign_free(&e->campaign);
     *e = (struct api_event){0};
 }

@@ -7,10 +7,10 @@
 
 /* {"incarnation": "5f3a…", "number": 12, "timeMs": …, "type": "CampaignComplete", "campaign": {…}}
  * {"incarnation": …, "number": 13, "timeMs": …, "type": "DaemonDeparted", "vpid": 5, "epoch":
- * "5f3a….9"} Numbers count up from 1 in each incarnation of the head. `from` is the first number
- * wanted (default: the next one). An unknown incarnation, or a number no longer kept or not yet
- * given, is answered 410: read /v1/dvm and go on from events.next there. An empty line is sent
- * every 4 s to show that the stream lives. */
+ * "5f3a….9"} DaemonLost has "cause" if the head knows it. Numbers count up from 1 in each
+ * incarnation of the head. `from` is the first number wanted (default: the next one). An unknown
+ * incarnation, or a number no longer kept or not yet given, is answered 410: read /v1/dvm and go on
+ * from events.next there. An empty line is sent every 4 s to show that the stream lives. */
 enum api_event_type {
     API_EVENT_DAEMON_WIRED,
     API_EVENT_DAEMON_LOST,
@@ -34,6 +34,7 @@ struct api_event {
     enum api_event_type type;
     uint32_t vpid;     /* DAEMON_* only */
     uint64_t epoch;    /* DAEMON_* only: the counter within the incarnation */
+    char *cause;       /* DAEMON_LOST only; NULL: unknown */
     bool has_campaign; /* CAMPAIGN_*, NODES_OFFERED */
     struct api_campaign campaign;
 };

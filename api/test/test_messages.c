@@ -355,6 +355,30 @@ static void the_epoch_of_a_daemon_is_written_with_its_incarnation(void **state)
     json_decref(o);
 }
 
+static void the_cause_of_a_loss_is_carried(void **state)
+{
+    struct api_event e = {.incarnation = "5f3a",
+                          .number = 1,
+                          .type = API_EVENT_DAEMON_LOST,
+                          .vpid = 5,
+                          .epoch = 9,
+                          .cause = (char *)"it is silent"};
+    struct api_event out;
+    struct err err = {0};
+    json_t *o = api_event_encode(&e);
+
+    assert_int_equal(api_event_decode(o, &out, &err), 0);
+    assert_string_equal(out.cause, "it is silent");
+    api_event_free(&out);
+    json_object_del(o, "cause"); /* of a head with an older image */
+    assert_int_equal(api_event_decode(o, &out, &err), 0);
+    assert_null(out.cause);
+    api_event_free(&out);
+    json_object_set_new(o, "cause", json_integer(3));
+    assert_int_equal(api_event_decode(o, &out, &err), -1);
+    json_decref(o);
+}
+
 static void sizes_and_shutdowns_out_of_their_limits_are_refused(void **state)
 {
     json_t *o = json("{\"sequence\": 1, \"members\": 65537, \"deadlineSeconds\": 1.5}");
@@ -580,6 +604,7 @@ int main(void)
         cmocka_unit_test(a_bad_event_is_refused_by_the_name_of_its_field),
         cmocka_unit_test(every_type_of_event_survives_the_round_trip),
         cmocka_unit_test(the_epoch_of_a_daemon_is_written_with_its_incarnation),
+        cmocka_unit_test(the_cause_of_a_loss_is_carried),
         cmocka_unit_test(sizes_and_shutdowns_out_of_their_limits_are_refused),
         cmocka_unit_test(contradictory_limits_for_applications_are_refused),
         cmocka_unit_test(limits_for_applications_may_be_absent_one_or_both),

@@ -38,6 +38,7 @@ struct metrics {
     uint64_t reconciles[2]; /* failed, successful */
     uint64_t reconcile_ms;
     uint64_t campaigns[METRICS_OUTCOMES];
+    uint64_t happened[METRICS_HAPPENINGS];
     struct cluster *clusters;
 };
 
@@ -136,6 +137,14 @@ static void put_campaigns(struct buf *b, const struct metrics *m)
     put_family(b, name, "counter", "Campaigns of the operator, by outcome.");
     for (int i = 0; i < METRICS_OUTCOMES; i++)
         put_text(b, "%s{outcome=\"%s\"} %" PRIu64 "\n", name, OUTCOMES[i], m->campaigns[i]);
+    put_single(b, "dvm_operator_members_lost_total", "counter", "Members that were lost.",
+               m->happened[METRICS_MEMBER_LOST]);
+    put_single(b, "dvm_operator_releases_total", "counter",
+               "Campaigns of others that are complete: evictions, deletions, tools.",
+               m->happened[METRICS_MEMBERS_RELEASED]);
+    put_single(b, "dvm_operator_jobs_ended_total", "counter",
+               "Jobs that the loss of a daemon or a drain has ended.",
+               m->happened[METRICS_JOB_ENDED]);
 }
 
 static void put_clusters(struct buf *b, const struct metrics *m)
@@ -292,6 +301,12 @@ void metrics_campaign(struct metrics *m, enum metrics_outcome outcome)
 {
     if ((unsigned)outcome < METRICS_OUTCOMES)
         m->campaigns[outcome]++;
+}
+
+void metrics_happened(struct metrics *m, enum metrics_happening what)
+{
+    if ((unsigned)what < METRICS_HAPPENINGS)
+        m->happened[what]++;
 }
 
 static struct cluster *find_cluster(struct metrics *m, const char *key)

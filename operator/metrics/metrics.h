@@ -53,6 +53,15 @@ enum metrics_outcome {
 };
 void metrics_campaign(struct metrics *m, enum metrics_outcome outcome);
 
+enum metrics_happening {
+    METRICS_MEMBER_LOST,
+    METRICS_MEMBERS_RELEASED, /* a campaign of others is complete: eviction, deletion, a tool */
+    METRICS_JOB_ENDED,        /* by the loss of a daemon, or by a drain */
+    METRICS_HAPPENINGS
+};
+/* Counts something that was reported by an Event. */
+void metrics_happened(struct metrics *m, enum metrics_happening what);
+
 /* The sizes of one cluster, without the head. A later call replaces them. */
 struct metrics_cluster {
     uint32_t spec;    /* spec.replicas */

@@ -166,6 +166,10 @@ void cluster_record_free(struct cluster_record *r);
 void cluster_campaign_clear(struct cluster_campaign *c);
 /* Takes over the phase, the times and the jobs that the head reports. */
 void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *reported);
+/* A list of {"job", "ranks"} with at most CLUSTER_JOBS_MAX jobs; NULL: there is none. */
+json_t *cluster_jobs_encode(const struct api_job_ref *jobs, size_t n);
+/* True if the id is one that the operator gives to its campaigns of this cluster. */
+bool cluster_owns_campaign(const struct cluster *c, const char *id);
 const char *cluster_phase_name(enum cluster_phase p);
 const char *cluster_drain_mode_name(enum api_drain_mode m);
 /* The body of PUT /v1/campaigns/{id}; the caller frees it with api_campaign_request_free(). */

@@ -343,7 +343,7 @@ void cluster_record_free(struct cluster_record *r)
     memset(r, 0, sizeof(*r));
 }
 
-static json_t *job_list(const struct api_job_ref *jobs, size_t n)
+json_t *cluster_jobs_encode(const struct api_job_ref *jobs, size_t n)
 {
     json_t *list = n ? json_array() : NULL;
 
@@ -377,8 +377,17 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
     c->complete_ms = reported->complete_ms;
     json_decref(c->waiting);
     json_decref(c->ended);
-    c->waiting = job_list(reported->waiting, reported->nwaiting);
-    c->ended = job_list(reported->ended, reported->nended);
+    c->waiting = cluster_jobs_encode(reported->waiting, reported->nwaiting);
+    c->ended = cluster_jobs_encode(reported->ended, reported->nended);
+}
+
+bool cluster_owns_campaign(const struct cluster *c, const char *id)
+{
+    const char *dash = strrchr(id, '-');
+    bool kind = strncmp(id, "shrink-", 7) == 0 || strncmp(id, "shutdown-", 9) == 0;
+
+    return kind && strlen(dash + 1) == strnlen(c->uid, 8) &&
+           strncmp(dash + 1, c->uid, strlen(dash + 1)) == 0;
 }
 
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out)

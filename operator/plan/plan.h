@@ -72,8 +72,16 @@ struct plan_ages {
     int64_t applied;  /* since the last campaign was closed */
 };
 
+/* What has happened at the head and is not in a written status yet; lists that may be NULL. */
+struct plan_news {
+    const json_t *losses;   /* of members, as in status.losses */
+    const json_t *jobs;     /* that the DVM has ended, as in status.endedJobs */
+    const json_t *releases; /* ids of campaigns of others that have ended */
+};
+
 struct plan_input {
     const struct cluster *cluster;
+    struct plan_news news;
     bool credentials; /* all Secrets exist */
     struct plan_child_seen child[CLUSTER_CHILDREN];
     const struct plan_pod *pods;

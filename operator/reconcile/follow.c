@@ -17,6 +17,11 @@ static void on_head_change(void *arg)
     queue_add(e->r->queue, e->key);
 }
 
+static void on_head_event(const struct api_event *event, void *arg)
+{
+    news_note_event(arg, event);
+}
+
 static const char *override_of(const struct reconciler *r, const struct cluster *c, const char *key)
 {
     for (size_t i = 0; i < r->o.noverrides; i++) {
@@ -67,6 +72,7 @@ void follow_head(struct run *run)
                               .key_pem = e->creds.key_pem,
                               .gate = e->r->o.gate,
                               .on_change = on_head_change,
+                              .on_event = on_head_event,
                               .arg = e};
     e->head = headlink_create(e->r->o.loop, &o, &err);
     if (!e->head)

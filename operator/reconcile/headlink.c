@@ -40,6 +40,7 @@ struct headlink {
     uint64_t broken_ms;    /* the same by the loop's clock */
     char why[ERR_MSG_MAX];
     void (*on_change)(void *arg);
+    void (*on_event)(const struct api_event *event, void *arg);
     void *arg;
 };
 
@@ -192,6 +193,8 @@ static void on_event(const struct api_event *e, void *arg)
 {
     struct headlink *h = arg;
 
+    if (h->on_event)
+        h->on_event(e, h->arg);
     if (h->view && strcmp(h->view->dvm.incarnation, e->incarnation) != 0)
         start_patience(h);
     if (e->has_campaign && h->view) {
@@ -246,6 +249,7 @@ struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *
     h->loop = loop;
     h->host = xstrdup(o->host);
     h->on_change = o->on_change;
+    h->on_event = o->on_event;
     h->arg = o->arg;
     h->reread = loop_timer_create(loop, read_now, h);
     h->patience = loop_timer_create(loop, on_patience_over, h);

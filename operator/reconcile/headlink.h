@@ -20,6 +20,7 @@ struct headlink_opts {
     const struct http_gate *gate; /* as in dvm_client_opts */
     void (*on_change)(
         void *arg); /* the plan may come out differently; never called inside a call */
+    void (*on_event)(const struct api_event *event, void *arg); /* each event; NULL: not wanted */
     void *arg;
 };
 struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *o, struct err *err);

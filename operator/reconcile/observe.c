@@ -23,6 +23,9 @@
 #define HEAL_PAUSE_MIN_MS 1000
 #define HEAL_PAUSE_MAX_MS 300000
 
+/* The end of a container counts as the cause of a loss for so long. */
+#define CONTAINER_END_FRESH_MS 120000
+
 static const json_t *get_path(const json_t *o, const char *a, const char *b, const char *c)
 {
     o = json_object_get(json_object_get(o, a), b);
@@ -145,6 +148,21 @@ static bool pod_outdated(const json_t *pod, const json_t *set)
     return has && update && seen == is && strcmp(has, update) != 0;
 }
 
+const char *observe_container_end(const json_t *pod, int64_t now_ms, long long *code)
+{
+    const json_t *status = daemon_status(pod);
+    const json_t *ended = get_path(status, "state", "terminated", NULL);
+    int64_t at_ms = 0;
+
+    if (!ended)
+        ended = get_path(status, "lastState", "terminated", NULL);
+    const char *at = json_string_value(json_object_get(ended, "finishedAt"));
+    if (!at || timestamp_parse(at, &at_ms) || at_ms < now_ms - CONTAINER_END_FRESH_MS)
+        return NULL;
+    *code = json_integer_value(json_object_get(ended, "exitCode"));
+    return json_string_value(json_object_get(ended, "reason"));
+}
+
 static const json_t *find_condition(const json_t *pod, const char *type)
 {
     const json_t *list = get_path(pod, "status", "conditions", NULL), *c;
@@ -165,6 +183,14 @@ static bool condition_true(const json_t *pod, const char *type)
     const char *s = json_string_value(json_object_get(find_condition(pod, type), "status"));
 
     return s && strcmp(s, "True") == 0;
+}
+
+const char *observe_disruption(const json_t *pod)
+{
+    if (condition_true(pod, "DisruptionTarget"))
+        return json_string_value(
+            json_object_get(find_condition(pod, "DisruptionTarget"), "reason"));
+    return get_text(pod, "status", "reason", NULL);
 }
 
 static const char *find_scheduler_words(const json_t *pod)
@@ -363,6 +389,7 @@ void observe_cluster(struct run *run)
     see_credentials(run);
     follow_head(run);
     see_head(run);
+    news_observe(run);
 }
 
 void observe_trouble(const struct run *run, struct status_trouble *out)

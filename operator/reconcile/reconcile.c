@@ -37,6 +37,7 @@ static const char *meta_text(const json_t *o, const char *key)
 static void entry_reset(struct entry *e, const char *uid)
 {
     headlink_destroy(e->head);
+    news_clear(&e->news);
     credentials_clear(&e->creds);
     credentials_progress_destroy(e->creds_progress);
     e->creds_progress = NULL;
@@ -75,6 +76,7 @@ static void run_free(struct run *run)
 {
     observe_release(run);
     plan_destroy(run->plan);
+    news_release(&run->in.news);
     cluster_free(&run->c);
     json_decref(run->object);
     json_decref(run->looked);
@@ -168,17 +170,33 @@ static void count_campaign(struct reconciler *r, const char *reason)
     }
 }
 
+static void count_happening(struct reconciler *r, const char *reason)
+{
+    static const char *const reasons[METRICS_HAPPENINGS] = {
+        [METRICS_MEMBER_LOST] = "MemberLost",
+        [METRICS_MEMBERS_RELEASED] = "MembersReleased",
+        [METRICS_JOB_ENDED] = "JobEnded",
+    };
+
+    for (int i = 0; r->metrics && i < METRICS_HAPPENINGS; i++) {
+        if (strcmp(reason, reasons[i]) == 0)
+            metrics_happened(r->metrics, (enum metrics_happening)i);
+    }
+}
+
 static void on_status_event(bool warning, const char *reason, const char *note, void *arg)
 {
     struct run *run = arg;
 
     log_info("event cluster=%s reason=%s: %s", run->e->key, reason, note);
     count_campaign(run->e->r, reason);
+    count_happening(run->e->r, reason);
     announce_event(run->e->r, &run->c, warning, reason, note);
 }
 
 static void status_is_written(struct run *run)
 {
+    news_written(&run->e->news, &run->in.news);
     status_events(json_object_get(run->object, "status"), run->status, on_status_event, run);
     run->again = true;
 }

@@ -64,6 +64,15 @@ struct stamp {
     int64_t since_ms;
 };
 
+/* What has happened at the head and is not in a written status yet (news.c). */
+struct news {
+    json_t *losses, *jobs, *releases; /* as in struct plan_news; NULL: none */
+    json_t *known_jobs;               /* ids in the last view of this incarnation; NULL: no view */
+    json_t *known_campaigns;          /* ids of campaigns of others that had ended in it */
+    bool loss_seen;                   /* an event has reported a loss in this incarnation */
+    char incarnation[17];
+};
+
 struct entry {
     char *key; /* "namespace/name" */
     char *uid;
@@ -84,6 +93,7 @@ struct entry {
     struct child_memory child[CLUSTER_CHILDREN];
     struct status_trouble creds_trouble;
     struct plan_answer answer;
+    struct news news;
     uint64_t size_refused; /* sequence of the size message that the head called too old; 0: none */
     struct run *run;       /* NULL: no pass runs */
     UT_hash_handle hh;
@@ -142,8 +152,24 @@ void observe_release(struct run *run);
 /* Stores a pod's newest object, and notes since when its daemon runs. */
 void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod);
 
+/* Why a controller ends the pod ("EvictionByEvictionAPI"); NULL: it does not. */
+const char *observe_disruption(const json_t *pod);
+/* The reason of the end of the daemon's container in the last two minutes; NULL: it has not ended.
+ */
+const char *observe_container_end(const json_t *pod, int64_t now_ms, long long *code);
+
 /* The reason why an object or Secret could not be created, for the condition Progressing. */
 void observe_trouble(const struct run *run, struct status_trouble *out);
+
+/* news.c: what happens at the head between two written statuses. */
+/* An event of the head. */
+void news_note_event(struct entry *e, const struct api_event *event);
+/* Compares the head's view with the last one, and gives the news to run->in. */
+void news_observe(struct run *run);
+void news_release(struct plan_news *given);
+/* The status with these news is written: they are not given again. */
+void news_written(struct news *n, const struct plan_news *given);
+void news_clear(struct news *n);
 
 /* act.c: carries out run->action and calls run->on_action_done, now or later. */
 void act_begin(struct run *run);

@@ -227,6 +227,8 @@ struct verdict condition_progressing(const struct facts *f)
                             text_down(f, "Nothing is removed until it answers."));
     if (!set->exists || f->in->head.link != PLAN_LINK_UP)
         return condition_of(STATUS_TRUE, "Starting", xstrdup("The head is starting."));
+    if (status_release_runs(f, &v))
+        return v;
     if (set->replicas != p->target || f->wired < p->target)
         return progressing_growth(f);
     FREE_AUTO char *outdated = status_outdated_text(f);
@@ -243,6 +245,7 @@ struct verdict condition_resizing(const struct facts *f)
 {
     const struct plan *p = f->p;
     const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
+    struct verdict v;
 
     if (p->record.campaign.present && p->record.campaign.kind == CLUSTER_SHRINK)
         return campaign_verdict(f);
@@ -251,6 +254,8 @@ struct verdict condition_resizing(const struct facts *f)
     if (f->in->head.link == PLAN_LINK_CONNECTING)
         return condition_of(STATUS_KEEP, "Connecting",
                             xstrdup("The operator is connecting to the head."));
+    if (f->in->head.link == PLAN_LINK_UP && status_release_runs(f, &v))
+        return v;
     if (set->exists && set->replicas != p->target)
         return progressing_growth(f);
     if (f->in->head.link == PLAN_LINK_DOWN)

@@ -17,6 +17,13 @@
 
 #include <string.h>
 
+const char *status_text(const json_t *o, const char *key)
+{
+    const char *s = json_string_value(json_object_get(o, key));
+
+    return s ? s : "";
+}
+
 static const json_t *find_condition(const json_t *conditions, const char *type)
 {
     const json_t *c;
@@ -124,6 +131,7 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
     FREE_AUTO char *selector = cluster_selector(c);
     json_t *status = cluster_record_encode(&p->record);
     put_contact(status, in);
+    status_put_history(status, in);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
     json_object_set_new(status, "replicas", json_integer(f.pods));
     json_object_set_new(status, "readyReplicas", json_integer(f.wired));
@@ -183,6 +191,10 @@ static json_t *essential_part(const json_t *status)
     json_object_del(o, "replicas");
     json_object_del(o, "readyReplicas");
     json_object_del(json_object_get(o, "campaign"), "waitingFor");
+    json_array_foreach(json_object_get(o, "releases"), i, c)
+    {
+        json_object_del(c, "waitingFor");
+    }
     json_array_foreach(json_object_get(o, "conditions"), i, c)
     {
         json_object_del(c, "message");
@@ -198,18 +210,6 @@ bool status_differs_slightly(const json_t *before, const json_t *after)
     json_decref(a);
     json_decref(b);
     return same;
-}
-
-struct events {
-    status_event_fn *fn;
-    void *arg;
-};
-
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-
-    return s ? s : "";
 }
 
 static char *targets_of(const json_t *campaign)
@@ -229,44 +229,44 @@ static char *targets_of(const json_t *campaign)
     return condition_targets_text(&c);
 }
 
-static void events_of_running(const struct events *n, const json_t *before, const json_t *now)
+static void events_of_running(const struct status_sink *n, const json_t *before, const json_t *now)
 {
-    const char *phase = text_of(now, "phase");
-    bool is_new = strcmp(text_of(before, "id"), text_of(now, "id")) != 0;
+    const char *phase = status_text(now, "phase");
+    bool is_new = strcmp(status_text(before, "id"), status_text(now, "id")) != 0;
 
-    if (!now || (!is_new && strcmp(text_of(before, "phase"), phase) == 0))
+    if (!now || (!is_new && strcmp(status_text(before, "phase"), phase) == 0))
         return;
     FREE_AUTO char *who = targets_of(now);
     FREE_AUTO char *note = NULL;
-    bool shrink = strcmp(text_of(now, "kind"), "Shrink") == 0;
+    bool shrink = strcmp(status_text(now, "kind"), "Shrink") == 0;
     if (!shrink)
-        note = xasprintf("Campaign %s: the DVM is shutting down", text_of(now, "id"));
+        note = xasprintf("Campaign %s: the DVM is shutting down", status_text(now, "id"));
     else if (is_new)
-        note = xasprintf("Campaign %s: %s will leave", text_of(now, "id"), who);
+        note = xasprintf("Campaign %s: %s will leave", status_text(now, "id"), who);
     else
-        note = xasprintf("Campaign %s: %s, phase %s", text_of(now, "id"), who, phase);
+        note = xasprintf("Campaign %s: %s, phase %s", status_text(now, "id"), who, phase);
     if (is_new)
         n->fn(false, shrink ? "ShrinkRecorded" : "ShutdownRecorded", note, n->arg);
     else if (strcmp(phase, "Draining") == 0)
         n->fn(false, shrink ? "ShrinkAccepted" : "ShutdownAccepted", note, n->arg);
 }
 
-static void events_of_ended(const struct events *n, const json_t *before, const json_t *now)
+static void events_of_ended(const struct status_sink *n, const json_t *before, const json_t *now)
 {
-    if (!now || strcmp(text_of(before, "id"), text_of(now, "id")) == 0)
+    if (!now || strcmp(status_text(before, "id"), status_text(now, "id")) == 0)
         return;
-    const char *phase = text_of(now, "phase"), *result = text_of(now, "result");
-    bool shrink = strcmp(text_of(now, "kind"), "Shrink") == 0;
+    const char *phase = status_text(now, "phase"), *result = status_text(now, "result");
+    bool shrink = strcmp(status_text(now, "kind"), "Shrink") == 0;
     const json_t *ended = json_object_get(now, "endedJobs");
     FREE_AUTO char *who = targets_of(now);
     FREE_AUTO char *jobs = condition_jobs_text(ended);
     FREE_AUTO char *note = NULL;
     if (shrink && strcmp(phase, "Complete") == 0)
         note = xasprintf("Campaign %s: %s left the DVM and their pods are removed%s%s%s%s",
-                         text_of(now, "id"), who, ended ? "; jobs that the drain ended: " : "",
+                         status_text(now, "id"), who, ended ? "; jobs that the drain ended: " : "",
                          ended ? jobs : "", *result ? "; " : "", result);
     else
-        note = xasprintf("Campaign %s: %s%s%s", text_of(now, "id"), phase, *result ? ": " : "",
+        note = xasprintf("Campaign %s: %s%s%s", status_text(now, "id"), phase, *result ? ": " : "",
                          result);
     FREE_AUTO char *reason = xasprintf("%s%s", shrink ? "Shrink" : "Shutdown", phase);
     n->fn(ended || strcmp(phase, "Rejected") == 0, reason, note, n->arg);
@@ -284,30 +284,31 @@ static bool is_calm(const char *reason)
     return false;
 }
 
-static void events_of_conditions(const struct events *n, const json_t *before, const json_t *after)
+static void events_of_conditions(const struct status_sink *n, const json_t *before,
+                                 const json_t *after)
 {
     const json_t *old = find_condition(json_object_get(before, "conditions"), "Available");
     const json_t *now = find_condition(json_object_get(after, "conditions"), "Available");
-    bool yes = strcmp(text_of(now, "status"), "True") == 0;
-    bool changed = strcmp(text_of(old, "status"), text_of(now, "status")) != 0;
+    bool yes = strcmp(status_text(now, "status"), "True") == 0;
+    bool changed = strcmp(status_text(old, "status"), status_text(now, "status")) != 0;
 
-    if (changed && (yes || old) && strcmp(text_of(now, "reason"), "Suspended") != 0)
-        n->fn(!yes && !is_calm(text_of(now, "reason")), yes ? "Available" : text_of(now, "reason"),
-              text_of(now, "message"), n->arg);
+    if (changed && (yes || old) && strcmp(status_text(now, "reason"), "Suspended") != 0)
+        n->fn(!yes && !is_calm(status_text(now, "reason")),
+              yes ? "Available" : status_text(now, "reason"), status_text(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Progressing");
     now = find_condition(json_object_get(after, "conditions"), "Progressing");
-    if (strcmp(text_of(old, "reason"), text_of(now, "reason")) != 0 &&
-        strcmp(text_of(now, "status"), "False") == 0 && !is_calm(text_of(now, "reason")))
-        n->fn(true, text_of(now, "reason"), text_of(now, "message"), n->arg);
+    if (strcmp(status_text(old, "reason"), status_text(now, "reason")) != 0 &&
+        strcmp(status_text(now, "status"), "False") == 0 && !is_calm(status_text(now, "reason")))
+        n->fn(true, status_text(now, "reason"), status_text(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Suspended");
     now = find_condition(json_object_get(after, "conditions"), "Suspended");
-    if (old && strcmp(text_of(old, "status"), text_of(now, "status")) != 0) {
-        yes = strcmp(text_of(now, "status"), "True") == 0;
-        n->fn(false, yes ? "Suspended" : "Resumed", text_of(now, "message"), n->arg);
+    if (old && strcmp(status_text(old, "status"), status_text(now, "status")) != 0) {
+        yes = strcmp(status_text(now, "status"), "True") == 0;
+        n->fn(false, yes ? "Suspended" : "Resumed", status_text(now, "message"), n->arg);
     }
 }
 
-static void events_of_size(const struct events *n, const json_t *before, const json_t *after)
+static void events_of_size(const struct status_sink *n, const json_t *before, const json_t *after)
 {
     json_int_t was = json_integer_value(json_object_get(before, "desiredReplicas"));
     json_int_t is = json_integer_value(json_object_get(after, "desiredReplicas"));
@@ -332,7 +333,7 @@ static bool has_grant(const json_t *list, json_int_t number)
 }
 
 /* The requests of applications, and the members that they were granted. */
-static void events_of_grants(const struct events *n, const json_t *before, const json_t *after)
+static void events_of_grants(const struct status_sink *n, const json_t *before, const json_t *after)
 {
     const json_t *was = json_object_get(before, "grants"), *is = json_object_get(after, "grants");
     const json_t *known = json_object_get(was, "running"), *one;
@@ -343,7 +344,7 @@ static void events_of_grants(const struct events *n, const json_t *before, const
     json_array_foreach(json_object_get(is, "running"), i, one)
     {
         json_int_t number = json_integer_value(json_object_get(one, "number"));
-        bool extend = strcmp(text_of(one, "kind"), "Extend") == 0;
+        bool extend = strcmp(status_text(one, "kind"), "Extend") == 0;
 
         if (has_grant(known, number))
             continue;
@@ -362,10 +363,10 @@ static void events_of_grants(const struct events *n, const json_t *before, const
 
 void status_events(const json_t *before, const json_t *after, status_event_fn *fn, void *arg)
 {
-    struct events n = {.fn = fn, .arg = arg};
-    const char *life = text_of(after, "incarnation");
+    struct status_sink n = {.fn = fn, .arg = arg};
+    const char *life = status_text(after, "incarnation");
 
-    if (*life && strcmp(text_of(before, "incarnation"), life) != 0) {
+    if (*life && strcmp(status_text(before, "incarnation"), life) != 0) {
         FREE_AUTO char *note = xasprintf("The head is up (incarnation %s)", life);
 
         fn(false, "HeadUp", note, arg);
@@ -375,5 +376,6 @@ void status_events(const json_t *before, const json_t *after, status_event_fn *f
     events_of_ended(&n, json_object_get(before, "lastCampaign"),
                     json_object_get(after, "lastCampaign"));
     events_of_running(&n, json_object_get(before, "campaign"), json_object_get(after, "campaign"));
+    status_history_events(&n, before, after);
     events_of_conditions(&n, before, after);
 }

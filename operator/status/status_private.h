@@ -24,6 +24,20 @@ struct facts {
     bool stopped;  /* both StatefulSets have 0 replicas */
 };
 
+struct status_sink { /* takes the Events */
+    status_event_fn *fn;
+    void *arg;
+};
+
+/* The text of a field; "": absent. */
+const char *status_text(const json_t *o, const char *key);
+
+/* history.c: releases, losses and ended jobs, in the status and as Events. */
+void status_put_history(json_t *status, const struct plan_input *in);
+void status_history_events(const struct status_sink *n, const json_t *before, const json_t *after);
+/* The first release that runs; false: there is none. */
+bool status_release_runs(const struct facts *f, struct verdict *v);
+
 struct verdict condition_of(enum status_value value, const char *reason, char *message);
 struct verdict condition_available(const struct facts *f);
 struct verdict condition_progressing(const struct facts *f);

@@ -12,6 +12,8 @@
  *   POST /away, /back            not reachable, reachable again with the same incarnation
  *   POST /refuse?status=&reason= refuses the next campaign
  *   POST /cap?n=                 at most n members are wired
+ *   POST /release?vpid=N         member N leaves by a campaign of its own; /advance ends it
+ *   POST /lose?vpid=N&cause=TEXT member N is lost, and the job on it ends; until /cap
  *   GET /log                     the requests of the operator, in order */
 #include "api/dvm.h"
 #include "api/event.h"
@@ -57,6 +59,9 @@ struct fake {
     int refuse_status;
     char refuse_reason[64];
     long cap; /* -1: none */
+    int releases;
+    uint32_t lost; /* vpid of the lost member; 0: none */
+    struct api_dvm_job job;
 };
 
 static void note(struct fake *f, struct httpd_req *req, const char *what)
@@ -72,17 +77,12 @@ static void note(struct fake *f, struct httpd_req *req, const char *what)
                                             sent ? sent : json_null()));
 }
 
-static void send_event(struct fake *f, enum api_event_type type, const struct api_campaign *c)
+static void post_event(struct fake *f, struct api_event *e)
 {
-    struct api_event e = {.number = f->next_event++,
-                          .time_ms = (int64_t)loop_wall_ms(),
-                          .type = type,
-                          .has_campaign = c != NULL};
-
-    memcpy(e.incarnation, f->incarnation, sizeof(e.incarnation));
-    if (c)
-        e.campaign = *c;
-    json_t *o = api_event_encode(&e);
+    e->number = f->next_event++;
+    e->time_ms = (int64_t)loop_wall_ms();
+    memcpy(e->incarnation, f->incarnation, sizeof(e->incarnation));
+    json_t *o = api_event_encode(e);
     FREE_AUTO char *text = json_dumps(o, JSON_COMPACT);
     FREE_AUTO char *line = xasprintf("%s\n", text);
     json_decref(o);
@@ -90,6 +90,15 @@ static void send_event(struct fake *f, enum api_event_type type, const struct ap
         if (f->streams[i] && httpd_stream_send(f->streams[i], line, strlen(line)))
             log_warn("slow reader");
     }
+}
+
+static void send_event(struct fake *f, enum api_event_type type, const struct api_campaign *c)
+{
+    struct api_event e = {.type = type, .has_campaign = c != NULL};
+
+    if (c)
+        e.campaign = *c;
+    post_event(f, &e);
 }
 
 static void set_phase(struct fake *f, struct api_campaign *c, enum api_phase phase)
@@ -272,7 +281,9 @@ static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
                                      .address = (char *)"a",
                                      .slots = 1,
                                      .depth = 1};
-        m->state = i < f->size.members ? MEMBER_WIRED : MEMBER_DRAINING;
+        m->state = i + 1 == f->lost      ? MEMBER_LOST
+                   : i < f->size.members ? MEMBER_WIRED
+                                         : MEMBER_DRAINING;
     }
     return n;
 }
@@ -288,7 +299,9 @@ static void on_dvm(struct httpd_req *req, void *arg)
                         .size_limits = f->size.limits,
                         .next_event = f->next_event,
                         .ncampaigns = f->ncampaigns,
-                        .campaigns = f->campaigns};
+                        .campaigns = f->campaigns,
+                        .njobs = f->job.id != NULL,
+                        .jobs = &f->job};
 
     memcpy(d.incarnation, f->incarnation, sizeof(d.incarnation));
     d.nmembers = fill_members(f, &d.members);
@@ -419,6 +432,7 @@ static void on_cap(struct httpd_req *req, void *arg)
     const char *n = httpd_query(req, "n");
 
     f->cap = n ? strtol(n, NULL, 10) : -1;
+    f->lost = 0;
     send_event(f, API_EVENT_SIZE, NULL);
     orders_done(req);
 }
@@ -456,6 +470,44 @@ static void on_ask(struct httpd_req *req, void *arg)
     orders_done(req);
 }
 
+/* A member leaves without the operator, as one whose pod ends. Job "held" has a rank there. */
+static void on_release(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *vpid = httpd_query(req, "vpid");
+    struct api_campaign *c = &f->campaigns[f->ncampaigns++];
+
+    *c = (struct api_campaign){.id = xasprintf("release-%d", ++f->releases),
+                               .sequence = f->sequence,
+                               .ntargets = 1,
+                               .targets = xcalloc(1, sizeof(*c->targets)),
+                               .nwaiting = 1,
+                               .waiting = xcalloc(1, sizeof(*c->waiting)),
+                               .accepted_ms = (int64_t)loop_wall_ms()};
+    c->targets[0] = vpid ? (uint32_t)strtoul(vpid, NULL, 10) : 1;
+    c->waiting[0] = (struct api_job_ref){
+        .job = xstrdup("held"), .nranks = 1, .ranks = xcalloc(1, sizeof(uint32_t))};
+    c->phase = API_PHASE_DRAINING;
+    send_event(f, API_EVENT_CAMPAIGN_ACCEPTED, c);
+    orders_done(req);
+}
+
+static void on_lose(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *vpid = httpd_query(req, "vpid"), *cause = httpd_query(req, "cause");
+    struct api_event e = {
+        .type = API_EVENT_DAEMON_LOST, .epoch = 1, .cause = (char *)(cause ? cause : "silent")};
+
+    f->lost = e.vpid = vpid ? (uint32_t)strtoul(vpid, NULL, 10) : 1;
+    f->job = (struct api_dvm_job){.id = (char *)"killed-1",
+                                  .state = JOB_ABORTED,
+                                  .reason = (char *)"1 rank was lost",
+                                  .exit_code = API_EXIT_LOST};
+    post_event(f, &e);
+    orders_done(req);
+}
+
 static void on_log(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
@@ -465,10 +517,12 @@ static void on_log(struct httpd_req *req, void *arg)
 }
 
 static const struct order ORDERS[] = {
-    {"POST", "/hold", on_hold}, {"POST", "/advance", on_advance}, {"POST", "/restart", on_restart},
-    {"POST", "/away", on_away}, {"POST", "/back", on_back},       {"POST", "/refuse", on_refuse},
-    {"POST", "/cap", on_cap},   {"POST", "/lower", on_lower},     {"POST", "/ask", on_ask},
-    {"GET", "/log", on_log}};
+    {"POST", "/hold", on_hold},       {"POST", "/advance", on_advance},
+    {"POST", "/restart", on_restart}, {"POST", "/away", on_away},
+    {"POST", "/back", on_back},       {"POST", "/refuse", on_refuse},
+    {"POST", "/cap", on_cap},         {"POST", "/lower", on_lower},
+    {"POST", "/ask", on_ask},         {"POST", "/release", on_release},
+    {"POST", "/lose", on_lose},       {"GET", "/log", on_log}};
 
 static int open_all(struct fake *f, const char *dir, struct err *err)
 {

@@ -163,6 +163,8 @@ becomes() {
 }
 condition() { becomes "{.status.conditions[?(@.type==\"$1\")].reason}" "$2"; }
 status_of() { kn get dvm x -o jsonpath="$1"; }
+# says REASON TEXT: an Event of this reason has this text.
+says() { [[ $(kn get events -o jsonpath="{range .items[?(@.reason==\"$1\")]}{.message}{\"\n\"}{end}") == *"$2"* ]]; }
 replicas_are() { [ "$(kn get sts x -o jsonpath='{.spec.replicas}')" = "$1" ]; }
 scale() { kn scale dvm x --replicas="$1" >&2; }
 

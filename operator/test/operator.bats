@@ -306,6 +306,58 @@ END
     [ "$(status_of '{.status.lastCampaign.sequence}')" = 2 ]
 }
 
+@test "C18: a release that the operator has not begun is shown like a campaign, and ends with an Event" {
+    metrics_addr=127.0.0.1:$((head_port + 1))
+    running 3
+    order 'release?vpid=2'
+    condition Resizing Draining
+    condition Progressing Draining
+    [ "$(status_of '{.status.conditions[?(@.type=="Resizing")].message}')" = \
+        "daemon 2: leaving by campaign release-1, which the operator has not begun; the drain waits for 1 job: held (1 rank)." ]
+    [ "$(status_of '{.status.releases[*].id}:{.status.releases[*].targets}')" = "release-1:[2]" ]
+    until_true 30 says MembersLeaving "Campaign release-1: daemon 2 will leave"
+    # A restarted operator reports neither the beginning again nor misses the end.
+    end_operator KILL
+    order 'advance?phase=Complete'
+    start_operator
+    until_true 30 says MembersReleased "Campaign release-1: daemon 2 left the DVM"
+    condition Resizing Stable
+    becomes '{.status.readyReplicas}' 3
+    gone() { [ -z "$(status_of '{.status.releases}')" ]; }
+    until_true 30 gone
+    [ "$(kn get events -o name --field-selector reason=MembersLeaving | wc -l)" = 1 ]
+    [ "$(kn get events -o name --field-selector reason=MembersReleased | wc -l)" = 1 ]
+    [[ $(curl --noproxy '*' -s -m 10 "http://$metrics_addr/metrics") == *$'\ndvm_operator_releases_total 1\n'* ]]
+}
+
+@test "a release that begins and ends between two looks at the head is reported" {
+    running 2
+    order 'release?vpid=2'
+    order 'advance?phase=Complete'
+    until_true 30 says MembersReleased "Campaign release-1: daemon 2 left the DVM"
+}
+
+@test "a lost member and the job that it ends are Events, counters and history, and the cluster is degraded" {
+    metrics_addr=127.0.0.1:$((head_port + 1))
+    running 3
+    order 'lose?vpid=3&cause=silent'
+    condition Degraded MembersLost
+    condition Available SomeMembersWired
+    until_true 30 says MemberLost "Daemon 3 is lost: silent"
+    until_true 30 says JobEnded "Job killed-1: 1 rank was lost"
+    [ "$(status_of '{.status.losses[*].vpid}:{.status.endedJobs[*].job}')" = 3:killed-1 ]
+    order cap
+    condition Degraded AsExpected
+    text=$(curl --noproxy '*' -s -m 10 "http://$metrics_addr/metrics")
+    [[ $text == *$'\ndvm_operator_members_lost_total 1\n'* ]]
+    [[ $text == *$'\ndvm_operator_jobs_ended_total 1\n'* ]]
+    end_operator KILL
+    start_operator
+    a_pass_is_done
+    [ "$(kn get events -o name --field-selector reason=MemberLost | wc -l)" = 1 ]
+    [ "$(kn get events -o name --field-selector reason=JobEnded | wc -l)" = 1 ]
+}
+
 @test "C16: a StatefulSet that was scaled by hand is reduced by a campaign" {
     running 3
     kn scale sts x --replicas=5 >&2

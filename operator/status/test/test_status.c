@@ -463,6 +463,104 @@ static void changes_of_counts_are_slight_and_of_phases_are_not(void **state)
     json_decref(c);
 }
 
+static struct api_campaign *add_release(struct fix *f, const char *id, enum api_phase phase)
+{
+    struct api_campaign *c = &f->reported[f->view.ncampaigns++];
+
+    *c = (struct api_campaign){.id = (char *)id, .phase = phase, .ntargets = 1};
+    c->targets = f->reported_targets[0];
+    c->targets[0] = 3;
+    return c;
+}
+
+/* Makes `status` the one that was read, as the next pass finds it. */
+static void read_back(struct fix *f, const json_t *status)
+{
+    f->c.status = (json_t *)status;
+}
+
+static void a_release_of_others_is_shown_while_it_runs_and_once_with_its_end(void **state)
+{
+    uint32_t rank = 4;
+    struct api_job_ref job = {.job = (char *)"sim-7", .nranks = 1, .ranks = &rank};
+    struct fix f;
+
+    fix_settled(&f);
+    struct api_campaign *c = add_release(&f, "release-1", API_PHASE_DRAINING);
+    c->nwaiting = 1;
+    c->waiting = &job;
+    json_t *a = build(&f, NULL);
+    assert_condition(a, "Resizing", "True", "Draining");
+    assert_condition(a, "Progressing", "True", "Draining");
+    assert_condition(a, "Available", "True", "AllMembersWired");
+    assert_non_null(strstr(word(a, "Resizing", "message"),
+                           "daemon 3: leaving by campaign release-1, which the operator has not "
+                           "begun; the drain waits for 1 job: sim-7 (1 rank)."));
+    read_back(&f, a);
+    c->phase = API_PHASE_COMPLETE;
+    c->nwaiting = 0;
+    json_t *b = build(&f, NULL);
+    assert_condition(b, "Resizing", "False", "Stable");
+    assert_int_equal(json_array_size(json_object_get(b, "releases")), 1);
+    read_back(&f, b);
+    json_t *d = build(&f, NULL);
+    assert_null(json_object_get(d, "releases"));
+    json_decref(a);
+    json_decref(b);
+    json_decref(d);
+}
+
+static void the_operators_own_campaigns_are_no_releases(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    add_release(&f, "shrink-2-01234567", API_PHASE_DRAINING);
+    json_t *s = build(&f, NULL);
+    assert_null(json_object_get(s, "releases"));
+    json_decref(s);
+    f.reported[0].id = (char *)"shrink-2-76543210"; /* of an earlier cluster of this name */
+    s = build(&f, NULL);
+    assert_int_equal(json_array_size(json_object_get(s, "releases")), 1);
+    json_decref(s);
+}
+
+static void releases_stay_as_they_are_while_the_head_does_not_answer(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    add_release(&f, "release-1", API_PHASE_DRAINING);
+    json_t *a = build(&f, NULL);
+    read_back(&f, a);
+    f.in.head = (struct plan_head){.link = PLAN_LINK_CONNECTING};
+    json_t *b = build(&f, NULL);
+    assert_true(json_equal(json_object_get(a, "releases"), json_object_get(b, "releases")));
+    json_decref(b);
+    fix_head_down(&f, FIX_NOW);
+    b = build(&f, NULL);
+    assert_true(json_equal(json_object_get(a, "releases"), json_object_get(b, "releases")));
+    json_decref(a);
+    json_decref(b);
+}
+
+static void the_history_keeps_the_last_sixteen(void **state)
+{
+    struct fix f;
+    json_t *losses = json_array();
+
+    fix_settled(&f);
+    for (int i = 1; i <= 20; i++)
+        json_array_append_new(losses, json_pack("{s:i, s:s}", "vpid", i, "time", "t"));
+    f.in.news.losses = losses;
+    json_t *s = build(&f, NULL);
+    const json_t *kept = json_object_get(s, "losses");
+    assert_int_equal(json_array_size(kept), 16);
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(kept, 0), "vpid")), 5);
+    json_decref(losses);
+    json_decref(s);
+}
+
 /* --- Events */
 
 struct collected {
@@ -578,6 +676,58 @@ static void a_campaign_that_ended_jobs_gives_a_warning(void **state)
     json_decref(after);
 }
 
+static void a_release_gives_events_when_it_begins_and_ends(void **state)
+{
+    uint32_t rank = 0;
+    struct api_job_ref job = {.job = (char *)"j", .nranks = 1, .ranks = &rank};
+    struct fix f;
+
+    fix_settled(&f);
+    json_t *a = build(&f, NULL);
+    struct api_campaign *c = add_release(&f, "release-1", API_PHASE_DRAINING);
+    json_t *b = build(&f, NULL);
+    assert_news(a, b, "MembersLeaving;");
+    assert_news(b, b, "");
+    read_back(&f, b);
+    c->phase = API_PHASE_COMPLETE;
+    c->nended = 1;
+    c->ended = &job;
+    json_t *d = build(&f, NULL);
+    assert_news(b, d, "!MembersReleased;");
+    assert_news(a, d, "MembersLeaving;!MembersReleased;"); /* it was short */
+    c->phase = API_PHASE_CANCELLED;
+    c->nended = 0;
+    json_t *e = build(&f, NULL);
+    assert_news(b, e, "ReleaseCancelled;");
+    json_decref(a);
+    json_decref(b);
+    json_decref(d);
+    json_decref(e);
+}
+
+static void losses_and_ended_jobs_give_warnings_once(void **state)
+{
+    struct fix f;
+    json_t *losses = json_pack("[{s:i, s:s, s:s}]", "vpid", 3, "time", "t", "node", "n");
+    json_t *jobs = json_pack("[{s:s, s:s, s:s}]", "job", "j", "reason", "r", "time", "t");
+
+    fix_settled(&f);
+    json_t *a = build(&f, NULL);
+    f.in.news = (struct plan_news){.losses = losses, .jobs = jobs};
+    json_t *b = build(&f, NULL);
+    assert_news(a, b, "!MemberLost;!JobEnded;");
+    assert_false(status_differs_slightly(a, b));
+    read_back(&f, b);
+    f.in.news = (struct plan_news){0};
+    json_t *c = build(&f, NULL);
+    assert_news(b, c, "");
+    json_decref(losses);
+    json_decref(jobs);
+    json_decref(a);
+    json_decref(b);
+    json_decref(c);
+}
+
 static void a_lost_head_gives_a_warning(void **state)
 {
     struct fix f;
@@ -619,6 +769,12 @@ int main(void)
         cmocka_unit_test(a_transition_time_changes_only_with_the_status),
         cmocka_unit_test(an_invalid_spec_changes_only_the_condition_progressing),
         cmocka_unit_test(changes_of_counts_are_slight_and_of_phases_are_not),
+        cmocka_unit_test(a_release_of_others_is_shown_while_it_runs_and_once_with_its_end),
+        cmocka_unit_test(the_operators_own_campaigns_are_no_releases),
+        cmocka_unit_test(releases_stay_as_they_are_while_the_head_does_not_answer),
+        cmocka_unit_test(the_history_keeps_the_last_sixteen),
+        cmocka_unit_test(a_release_gives_events_when_it_begins_and_ends),
+        cmocka_unit_test(losses_and_ended_jobs_give_warnings_once),
         cmocka_unit_test(an_unchanged_status_gives_no_event),
         cmocka_unit_test(the_first_status_gives_the_event_head_up),
         cmocka_unit_test(requests_of_applications_give_events),
