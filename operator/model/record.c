@@ -383,11 +383,11 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
 
 bool cluster_owns_campaign(const struct cluster *c, const char *id)
 {
+    FREE_AUTO char *end = xasprintf("-%.8s", c->uid);
     const char *dash = strrchr(id, '-');
     bool kind = strncmp(id, "shrink-", 7) == 0 || strncmp(id, "shutdown-", 9) == 0;
 
-    return kind && strlen(dash + 1) == strnlen(c->uid, 8) &&
-           strncmp(dash + 1, c->uid, strlen(dash + 1)) == 0;
+    return kind && strcmp(dash, end) == 0;
 }
 
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out)
