@@ -159,7 +159,7 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
         field_str(spec, "spec.image", 1024, &image, err) ||
         field_object(spec, "spec.template", &template, err) ||
         cluster_drain_decode(spec, "spec.drain", &c->drain, err) ||
-        cluster_faults_decode(spec, &c->faults, err) || decode_head(spec, c, err))
+        cluster_faults_decode(spec, c, err) || decode_head(spec, c, err))
         return -1;
     if (min > replicas)
         return err_set(err, "spec.minReplicas is %lld, it must be at most spec.replicas, %lld",

@@ -138,6 +138,7 @@ struct cluster {
     json_t *head_resources; /* NULL: none */
     struct cluster_drain drain;
     struct api_faults faults;
+    bool node_lost_wait; /* spec.faults.nodeLost is Wait: pods of a lost node are not replaced */
     /* status */
     struct cluster_record record;
     json_t *conditions;      /* NULL: none */

@@ -7,7 +7,7 @@
 
 int cluster_drain_decode(const json_t *parent, const char *path, struct cluster_drain *out,
                          struct err *err) __attribute__((warn_unused_result));
-int cluster_faults_decode(const json_t *spec, struct api_faults *out, struct err *err)
+int cluster_faults_decode(const json_t *spec, struct cluster *out, struct err *err)
     __attribute__((warn_unused_result));
 int cluster_grants_decode(const json_t *status, struct cluster_grants *out, struct err *err)
     __attribute__((warn_unused_result));

@@ -337,14 +337,44 @@ static bool never_starts(const struct draft *d, const struct plan_pod *pod)
     return pod->vpid ? !m || !present_at_head(m) : d->in->head.link != PLAN_LINK_UP;
 }
 
+/* A pod whose node does not answer stays terminating until the node is back. When the head has
+ * declared its daemon lost, its vpid is free, and no daemon of its epoch is accepted again. A
+ * head's pod is replaced when its members have given it up. */
+static bool node_gone(const struct draft *d, const struct plan_pod *pod)
+{
+    const struct plan_head *h = &d->in->head;
+    const struct api_dvm_member *m = member_of(h->view, pod->vpid);
+
+    if (!pod->deleting || !pod->node_lost || d->in->cluster->node_lost_wait)
+        return false;
+    if (pod->vpid)
+        return h->link == PLAN_LINK_UP && (!m || !present_at_head(m));
+    return h->link == PLAN_LINK_DOWN &&
+           h->down_for_ms >= (int64_t)d->in->cluster->faults.head_absence_ms;
+}
+
+/* Plans again when the members of a head on a lost node have given it up. */
+static void await_absence(struct draft *d, const struct plan_pod *pod)
+{
+    int64_t left = (int64_t)d->in->cluster->faults.head_absence_ms - d->in->head.down_for_ms;
+
+    if (pod->vpid == 0 && pod->deleting && pod->node_lost && left > 0 &&
+        d->in->head.link == PLAN_LINK_DOWN && !d->in->cluster->node_lost_wait)
+        plan_again(d, left);
+}
+
 static void replace_pods(struct draft *d)
 {
     for (size_t i = 0; i < d->in->npods; i++) {
         const struct plan_pod *pod = &d->in->pods[i];
 
-        if (pod->deleting || (!never_starts(d, pod) && !parked_for_good(d, pod)))
+        bool gone = node_gone(d, pod);
+
+        await_absence(d, pod);
+        if (!gone && (pod->deleting || (!never_starts(d, pod) && !parked_for_good(d, pod))))
             continue;
         struct plan_action *a = plan_add(d, PLAN_DELETE_POD);
+        a->force = gone;
         a->pod = pod->name;
         a->uid = pod->uid;
     }

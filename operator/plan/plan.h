@@ -29,6 +29,7 @@ struct plan_pod {
     bool deleting;
     bool outdated; /* its template is older than that of its StatefulSet */
     bool ready;
+    bool node_lost;           /* a controller has deleted it because its node does not answer */
     int64_t running_since_ms; /* 0: the container of the daemon does not run */
     int64_t running_for_ms;   /* for how long the operator has seen it run */
     const char *waiting;      /* the kubelet's reason why it does not run; NULL: unknown */
@@ -103,7 +104,7 @@ enum plan_verb {
     PLAN_CANCEL_CAMPAIGN,
     PLAN_PUT_SIZE,     /* the recorded one */
     PLAN_PUT_SHUTDOWN, /* the recorded one, with `deadline_s` */
-    PLAN_DELETE_POD,   /* `pod`, if it has this `uid` */
+    PLAN_DELETE_POD,   /* `pod`, if it has this `uid`; with `force` without waiting for its node */
 };
 
 struct plan_action {
@@ -115,6 +116,7 @@ struct plan_action {
     const char *uid; /* borrowed from the input; NULL: must not exist yet */
     const char *resource_version;
     const char *pod;
+    bool force; /* of DELETE_POD */
     const char *id;
     int64_t deadline_s;
 };

@@ -193,6 +193,14 @@ const char *observe_disruption(const json_t *pod)
     return get_text(pod, "status", "reason", NULL);
 }
 
+/* True if the node of the pod has not answered for longer than the pod tolerates. */
+static bool is_node_lost(const json_t *pod)
+{
+    const char *why = observe_disruption(pod);
+
+    return why && (strcmp(why, "DeletionByTaintManager") == 0 || strcmp(why, "NodeLost") == 0);
+}
+
 static const char *find_scheduler_words(const json_t *pod)
 {
     const json_t *c = find_condition(pod, "PodScheduled");
@@ -235,6 +243,7 @@ static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod 
                           .vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10),
                           .deleting = get_path(pod, "metadata", "deletionTimestamp", NULL) != NULL,
                           .ready = condition_true(pod, "Ready"),
+                          .node_lost = is_node_lost(pod),
                           .waiting = json_string_value(json_object_get(waiting, "reason")),
                           .message = json_string_value(json_object_get(waiting, "message")),
                           .image = daemon_image(pod),

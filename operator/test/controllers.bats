@@ -128,6 +128,42 @@ unschedulable() {
     condition Ready UpToDate
 }
 
+# node_lost NAME: what is left of a pod whose node does not answer: it is deleted by the eviction of the taint, and no
+# kubelet ends it.
+node_lost() {
+    kn delete pod "$1" --wait=false >&2
+    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"conditions\": [
+        {\"type\": \"DisruptionTarget\", \"status\": \"True\", \"reason\": \"DeletionByTaintManager\",
+         \"lastTransitionTime\": \"$(date -u +%FT%TZ)\"}]}}" >&2
+}
+
+# on_a_node NAME: the scheduler has given the pod a node, so its deletion waits for a kubelet.
+on_a_node() {
+    kn create -f - >&2 << END
+{"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "$1"}, "target": {"apiVersion": "v1", "kind": "Node", "name": "lost"}}
+END
+}
+
+@test "a pod of a lost node is replaced when its daemon is lost, and not with nodeLost Wait" {
+    running 2 '"faults": {"nodeLost": "Wait"}'
+    becomes '{.status.replicas}' 2
+    on_a_node x-2
+    waits x-2 CrashLoopBackOff
+    condition Degraded DaemonCrashes # the operator has seen the pod on its node
+    runs x-2
+    condition Degraded AsExpected
+    before=$(uid_of pod/x-2)
+    node_lost x-2
+    order 'lose?vpid=2&cause=silent'
+    condition Degraded MembersLost
+    a_pass_is_done
+    [ "$(uid_of pod/x-2)" = "$before" ]
+    kn patch dvm x --type merge -p '{"spec": {"faults": {"nodeLost": "Replace"}}}' >&2
+    replaced() { exists pod/x-2 && [ "$(uid_of pod/x-2)" != "$before" ]; }
+    until_true 60 replaced
+    until_true 30 says MemberLost "Daemon 2 (node lost) is lost: silent"
+}
+
 @test "a running pod keeps its image until it is deleted, and the status says so" {
     running 1
     becomes '{.status.replicas}' 1

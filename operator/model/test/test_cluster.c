@@ -65,6 +65,8 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
     assert_spec_refused("{\"drain\": {\"mode\": \"Never\"}}", "drain.mode is \"Never\"");
     assert_spec_refused("{\"drain\": {\"deadlineSeconds\": -1}}", "drain.deadlineSeconds is -1");
     assert_spec_refused("{\"faults\": 5}", "spec.faults must be an object");
+    assert_spec_refused("{\"faults\": {\"nodeLost\": \"Forget\"}}",
+                        "spec.faults.nodeLost is \"Forget\", it must be Replace or Wait");
     assert_spec_refused("{\"faults\": {\"linkGraceSeconds\": 0}}",
                         "spec.faults.linkGraceSeconds is 0");
     assert_spec_refused("{\"faults\": {\"silenceSeconds\": \"9\"}}",

@@ -258,6 +258,55 @@ static void a_pod_that_cannot_start_with_its_old_template_is_replaced(void **sta
     assert_string_equal(q->actions[0].uid, "x-3");
 }
 
+static void a_pod_of_a_lost_node_is_removed_when_its_daemon_is_lost(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.pods[3].deleting = f.pods[3].node_lost = true;
+    PLAN(f);
+    assert_actions(p, ""); /* the head still has it: the daemon may live */
+    f.members[2].state = MEMBER_LOST;
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
+    assert_actions(q, "DeletePod x-3");
+    assert_true(q->actions[0].force);
+    f.pods[3].deleting = false;
+    PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
+    assert_actions(r, ""); /* no controller has given the node up */
+    f.pods[3].deleting = true;
+    f.c.node_lost_wait = true;
+    PLAN_AUTO struct plan *s = plan_make(fix_ages(&f));
+    assert_actions(s, "");
+}
+
+static void a_terminating_pod_is_not_forced_while_its_node_answers(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.pods[3].deleting = true;
+    f.members[2].state = MEMBER_LOST;
+    PLAN(f);
+    assert_actions(p, "");
+}
+
+static void the_heads_pod_of_a_lost_node_is_removed_when_its_members_have_given_it_up(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.c.faults = (struct api_faults)API_FAULTS_DEFAULTS;
+    f.pods[0].deleting = f.pods[0].node_lost = true;
+    fix_head_down(&f, FIX_NOW - 29000);
+    PLAN(f);
+    assert_actions(p, "");
+    assert_int_equal(p->again_ms, 1000);
+    fix_head_down(&f, FIX_NOW - 30000);
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
+    assert_actions(q, "DeletePod x-head-0");
+    assert_true(q->actions[0].force);
+}
+
 /* --- a shrink, with an operator that is killed after each step */
 
 static void an_operator_killed_after_recording_puts_the_same_campaign(void **state)
@@ -678,6 +727,9 @@ int main(void)
         T(a_refused_set_is_not_applied_again_but_can_be_scaled),
         T(a_changed_template_is_applied_without_changing_the_size),
         T(a_pod_that_cannot_start_with_its_old_template_is_replaced),
+        T(a_pod_of_a_lost_node_is_removed_when_its_daemon_is_lost),
+        T(a_terminating_pod_is_not_forced_while_its_node_answers),
+        T(the_heads_pod_of_a_lost_node_is_removed_when_its_members_have_given_it_up),
         T(an_operator_killed_after_recording_puts_the_same_campaign),
         T(an_operator_killed_after_putting_waits_for_the_same_campaign),
         T(an_operator_killed_before_reducing_reduces_with_a_precondition),
