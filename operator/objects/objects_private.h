@@ -20,4 +20,7 @@ uint64_t objects_fingerprint(const json_t *o);
  * replaced. docs/operator.md describes it for users. */
 void objects_merge(json_t *base, const json_t *over);
 
+/* An amount of memory ("512Mi", 1000000) in bytes; 0: absent, or not readable. */
+uint64_t objects_quantity(const json_t *value);
+
 #endif

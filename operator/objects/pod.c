@@ -144,6 +144,15 @@ static json_t *daemon_container(const struct cluster *c, enum api_role role, con
     return o;
 }
 
+/* How long a pod stays on a node that does not answer. Kubernetes' own default is 300 s. */
+#define NODE_LOST_S 30
+
+static json_t *node_toleration(const char *taint)
+{
+    return json_pack("{s:s, s:s, s:s, s:i}", "key", taint, "operator", "Exists", "effect",
+                     "NoExecute", "tolerationSeconds", NODE_LOST_S);
+}
+
 static json_t *pod_spec(const struct cluster *c, enum api_role role, const char *image)
 {
     bool head = role == API_ROLE_HEAD;
@@ -152,6 +161,10 @@ static json_t *pod_spec(const struct cluster *c, enum api_role role, const char 
         "volumes", pod_volumes(c, role), "automountServiceAccountToken", 0, "enableServiceLinks", 0,
         "terminationGracePeriodSeconds", (json_int_t)grace_s(c, head), "restartPolicy", "Always");
 
+    if (!c->node_lost_wait)
+        json_object_set_new(o, "tolerations",
+                            json_pack("[o, o]", node_toleration("node.kubernetes.io/not-ready"),
+                                      node_toleration("node.kubernetes.io/unreachable")));
     json_object_set_new(o, "securityContext",
                         json_pack("{s:b, s:i, s:i, s:i, s:{s:s}}", "runAsNonRoot", 1, "runAsUser",
                                   POD_UID, "runAsGroup", POD_UID, "fsGroup", POD_UID,
@@ -182,6 +195,44 @@ static json_t *template_for(const struct cluster *c, bool head)
     return t;
 }
 
+/* /dev/shm counts in the memory limit of the container: files that fill it may not leave the daemon
+ * and its ranks without memory, for good since the volume outlives them. So it has half of the
+ * limit; without a limit, or if the user replaces the volume, it stays as it is. */
+static void size_shm(json_t *spec)
+{
+    json_t *container = json_array_get(json_object_get(spec, "containers"), 0), *volume;
+    const json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
+    uint64_t bytes = objects_quantity(json_object_get(limits, "memory"));
+    size_t i;
+
+    json_array_foreach(json_object_get(spec, "volumes"), i, volume)
+    {
+        const char *name = json_string_value(json_object_get(volume, "name"));
+
+        if (bytes >= 2048 && name && strcmp(name, "shm") == 0) {
+            FREE_AUTO char *size = xasprintf("%" PRIu64 "Ki", bytes / 2048);
+
+            json_object_set_new(json_object_get(volume, "emptyDir"), "sizeLimit",
+                                json_string(size));
+        }
+    }
+}
+
+static bool replaces_shm(const json_t *user)
+{
+    const json_t *volume;
+    size_t i;
+
+    json_array_foreach(json_object_get(user, "volumes"), i, volume)
+    {
+        const char *name = json_string_value(json_object_get(volume, "name"));
+
+        if (name && strcmp(name, "shm") == 0)
+            return true;
+    }
+    return false;
+}
+
 static json_t *pod_metadata(const struct cluster *c, enum api_role role)
 {
     json_t *meta = json_pack("{s:{}}", "labels");
@@ -203,6 +254,8 @@ json_t *objects_pod(const struct cluster *c, enum api_role role, const char *ima
     json_t *spec = pod_spec(c, role, image);
     json_t *user = template_for(c, head);
 
+    bool sized = replaces_shm(user);
+
     if (user)
         objects_merge(spec, user);
     json_decref(user);
@@ -211,5 +264,7 @@ json_t *objects_pod(const struct cluster *c, enum api_role role, const char *ima
 
         json_object_set(first, "resources", c->head_resources);
     }
+    if (!sized)
+        size_shm(spec);
     return json_pack("{s:o, s:o}", "metadata", pod_metadata(c, role), "spec", spec);
 }

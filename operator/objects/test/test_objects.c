@@ -75,6 +75,55 @@ static bool names_arg(json_t *set, const char *flag)
     return false;
 }
 
+static void a_pod_tolerates_a_lost_node_for_thirty_seconds_unless_it_waits(void **state)
+{
+    struct cluster c = sample();
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "i");
+    json_t *list = at(o, "spec.template.spec.tolerations");
+
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(text(list, "1.key"), "node.kubernetes.io/unreachable");
+    assert_string_equal(text(list, "1.effect"), "NoExecute");
+    assert_int_equal(json_integer_value(at(list, "1.tolerationSeconds")), 30);
+    json_decref(o);
+    c.node_lost_wait = true;
+    o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "i");
+    assert_null(at(o, "spec.template.spec.tolerations"));
+    json_decref(o);
+}
+
+/* The size of /dev/shm of a member whose container has this memory limit. On the heap. */
+static char *shm_with_limit(const char *limit)
+{
+    struct cluster c = sample();
+
+    c.template =
+        json_pack("{s:{s:[{s:s, s:{s:{s:o}}}]}}", "spec", "containers", "name", "prted",
+                  "resources", "limits", "memory", json_loads(limit, JSON_DECODE_ANY, NULL));
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "i");
+    json_t *shm = by_name(at(o, "spec.template.spec.volumes"), "shm");
+    char *size = xstrdup(text(shm, "emptyDir.sizeLimit"));
+
+    json_decref(o);
+    json_decref(c.template);
+    return size;
+}
+
+static void shared_memory_is_half_of_the_memory_limit(void **state)
+{
+    static const struct {
+        const char *limit, *size;
+    } cases[] = {{"\"512Mi\"", "262144Ki"}, {"\"8Gi\"", "4194304Ki"}, {"\"1.5Gi\"", "786432Ki"},
+                 {"\"1G\"", "488281Ki"},    {"1048576", "512Ki"},     {"\"1e6\"", "488Ki"},
+                 {"\"many\"", "1Gi"},       {"\"1Xi\"", "1Gi"},       {"-5", "1Gi"}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        FREE_AUTO char *size = shm_with_limit(cases[i].limit);
+
+        assert_string_equal(size, cases[i].size);
+    }
+}
+
 static void slots_without_a_value_are_left_to_the_daemon(void **state)
 {
     struct cluster c = sample();
@@ -408,6 +457,8 @@ static void a_probe_pod_is_the_template_with_another_name(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_tolerates_a_lost_node_for_thirty_seconds_unless_it_waits),
+        cmocka_unit_test(shared_memory_is_half_of_the_memory_limit),
         cmocka_unit_test(slots_without_a_value_are_left_to_the_daemon),
         cmocka_unit_test(the_members_ordinals_are_their_vpids),
         cmocka_unit_test(everything_is_owned_by_the_cluster),
