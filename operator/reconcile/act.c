@@ -200,10 +200,10 @@ static void delete_pod(struct run *run)
     FREE_AUTO char *path = xasprintf("/api/v1/namespaces/%s/pods/%s", run->c.ns, run->action->pod);
     json_t *body = json_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                              "preconditions", "uid", run->action->uid);
-    if (run->action->force)
-        json_object_set_new(body, "gracePeriodSeconds", json_integer(0));
     struct kube_verb v = {.method = "DELETE", .path = path, .body = body};
 
+    if (run->action->force)
+        json_object_set_new(body, "gracePeriodSeconds", json_integer(0));
     run->request = kube_request(run->e->r->o.kube, &v, on_deleted, run, &err);
     json_decref(body);
     if (!run->request)
