@@ -7,7 +7,7 @@
 
 /* {"incarnation": "5f3a…", "number": 12, "timeMs": …, "type": "CampaignComplete", "campaign": {…}}
  * {"incarnation": …, "number": 13, "timeMs": …, "type": "DaemonDeparted", "vpid": 5, "epoch":
- * "5f3a….9"} DaemonLost has "cause" if the head knows it. Numbers count up from 1 in each
+ * "5f3a….9"} DaemonLost may have a "cause". Numbers count up from 1 in each
  * incarnation of the head. `from` is the first number wanted (default: the next one). An unknown
  * incarnation, or a number no longer kept or not yet given, is answered 410: read /v1/dvm and go on
  * from events.next there. An empty line is sent every 4 s to show that the stream lives. */
