@@ -32,8 +32,9 @@ void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_m
 void check_resize(struct check *c, uint32_t vpid, const struct resize_request *a, bool tool);
 /* True if the job may end although only links have failed: its submitter's daemon, or one with
  * its ranks, was rightly declared lost; or it had not been sent when its submitter's daemon left,
- * or that daemon could not learn that it has left. */
-bool check_excused(struct check *c, const struct sim_job *j);
+ * or that daemon could not learn that it has left. fails_at_start: on one of its daemons, which may
+ * be the one that a recoverable job has lost. */
+bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start);
 /* No event is pending any more: all daemons must agree, and every message must have arrived. */
 void check_rest(struct check *c);
 

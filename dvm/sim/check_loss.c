@@ -206,7 +206,7 @@ static bool has_lost_all(const char *text)
 
 #define LOST_WITH "were lost with their daemon (vpid "
 
-bool check_excused(struct check *c, const struct sim_job *j)
+bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start)
 {
     const char *where = strstr(j->text, "(vpid ");
     const char *lost = strstr(j->text, LOST_WITH);
@@ -214,7 +214,7 @@ bool check_excused(struct check *c, const struct sim_job *j)
     const struct seen_life *home = life_of(c, j->home, j->home_epoch);
     uint32_t vpid;
 
-    if (lost && (j->exit_code == EXIT_CODE_LOST || has_lost_all(j->text)))
+    if (lost && (j->exit_code == EXIT_CODE_LOST || fails_at_start || has_lost_all(j->text)))
         where = lost + strlen(LOST_WITH) - strlen("(vpid ");
     else if (j->exit_code != EXIT_CODE_LOST)
         return false;

@@ -47,6 +47,7 @@ static void seeds_that_once_failed_pass(void **state)
         {11, 3425477781u, 3},       /* a leaving daemon could not learn that it had left */
         {11, 69817824408054972, 4}, /* LEFT went again over a second link, and was counted twice */
         {12, 53016928817995051, 4}, /* a recoverable job lost its last ranks with their daemon */
+        {12, 41316448787426373, 4}, /* it lost the one daemon on which it could not start */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
