@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define STATE_MAX (64u << 20)
-#define STATE_SMALL (8u << 10) /* bytes that are compared after each record */
+#define STATE_SMALL (2u << 10) /* bytes that are compared after each record */
 #define SNAPSHOT_EVERY 64      /* records, on average */
 #define LOOK_EVERY 8           /* events of the head, on average */
 
