@@ -186,7 +186,7 @@ $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protoc
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/head/journal/test/test_record $(BUILD)/$(v)/dvm/protocol/head/test/test_head_state: $(BUILD)/$(v)/dvm/protocol/head/journal/test/samples.o))
 # All of dvm/protocol/core, and more, start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/files/test/test_files_in_dvm.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
-$(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/core/test/test_refuse $(BUILD)/$(v)/dvm/protocol/core/test/test_verbs: $(SCENE:%=$(BUILD)/$(v)/%)))
+$(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/test/test_%,refuse verbs origin): $(SCENE:%=$(BUILD)/$(v)/%)))
 # The clock of these stands until they move it.
 $(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/pmix/test/test_server dvm/host/pmix/test/test_watch dvm/host/net/test/test_net_silent operator/cache/test/test_cache operator/cache/test/test_queue operator/kube/test/test_retry operator/dvm/test/test_dvm operator/lease/test/test_lease): $(BUILD)/asan/base/loop/test/clock.o
 # These run the spawner's program.

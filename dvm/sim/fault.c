@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Faults of the simulator: crashes, silence, broken and half-broken connections, partitions,
- * late frames. */
+ * late frames, forged frames. */
 #include "dvm/sim/sim_private.h"
 
 #include <stdlib.h>
@@ -208,6 +208,22 @@ void sim_break_half(struct sim *s, uint32_t a, uint32_t b, uint64_t late_ms)
         if (joins_pair(w, a, b) && w->open_a && w->open_b)
             half_break_wire(s, w, a, late_ms);
     }
+}
+
+bool sim_forge(struct sim *s, uint32_t from, uint32_t to, const struct buf *frame)
+{
+    struct wire *w;
+    struct ev *e;
+
+    DL_FOREACH(s->wires, w)
+    {
+        if (!joins_pair(w, from, to) || !w->open_a || !w->open_b)
+            continue;
+        e = sim_to_peer(s, w, from, EV_FRAME);
+        buf_put_raw(&e->data, frame->data, frame->len);
+        return true;
+    }
+    return false;
 }
 
 void sim_replay(struct sim *s)

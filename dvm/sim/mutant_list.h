@@ -92,6 +92,11 @@
     X(RECORD_UNKEPT, "steps of members are not appended to the journal")                           \
     X(SNAPSHOT_LACKS, "a snapshot does not restore the number of repairs")                         \
     X(UNRECORDED, "the size bound changes without a record")                                       \
+    X(HEAD_FROM_BELOW, "a message in the head's name is accepted from any neighbour")              \
+    X(ANY_IS_HEAD, "any daemon may send the head's messages")                                      \
+    X(TRUST_SOURCE, "a frame's source is what its header says")                                    \
+    X(ANY_TELLS_GONE, "any daemon may report that another one has left")                           \
+    X(ANY_TELLS_LOSS, "any daemon may report the loss of another one")                             \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

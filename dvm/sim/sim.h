@@ -82,6 +82,8 @@ void sim_vanish(struct sim *s, uint32_t vpid); /* like a host without power: no 
 /* From now on no frame passes between daemons of different groups, until sim_heal(). */
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group);
 void sim_heal(struct sim *s);
+/* `from` lies: the frame goes to its neighbour `to` as it is. False: no connection joins them. */
+bool sim_forge(struct sim *s, uint32_t from, uint32_t to, const struct buf *frame);
 /* A routed frame that was sent earlier arrives again, late, over a present connection. */
 void sim_replay(struct sim *s);
 /* Both ends of an existing connection, if there is one; used to draw faults. */

@@ -54,7 +54,9 @@ static void put_stats(FILE *f, const struct core_stats *s)
     put_metric(f, "dvm_tree_repairs_total", "counter", "Repair passes of the tree.", s->repairs);
     put_metric(f, "dvm_broadcasts_total", "counter", "Broadcasts processed.", s->xcasts);
     put_metric(f, "dvm_stale_frames_total", "counter",
-               "Frames refused: of an earlier epoch, or malformed.", s->stale_frames);
+               "Frames refused: of an earlier epoch, malformed or forged.", s->stale_frames);
+    put_metric(f, "dvm_forged_frames_total", "counter",
+               "Frames refused: their sender may not send them.", s->forged_frames);
     put_metric(f, "dvm_routed_frames_total", "counter",
                "Frames of messages received, its own and those passed on.", s->routed_frames);
     put_metric(f, "dvm_circled_frames_total", "counter",

@@ -194,6 +194,7 @@ void apply_op(struct core *c, struct msg *m)
     if (msg_op(m) != c->members.version + 1)
         return; /* processed before, or the lifeline will soon replay it in order */
     xcast_forward(c->xcast, &from, m);
+    origin_note_tree(&c->origin, c->members.live);
     change_members(c, m);
     switch (m->type) {
     case MSG_ADD:
@@ -247,6 +248,10 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
             !members_current(&c->members, v, members_epoch(&old, &old.tab[v])))
             forget_peer(c, v, REMOVE_SHRINK); /* or lost: the table does not show it */
     }
+    if (joined)
+        origin_note_joined(&c->origin, now.live, c->opts.vpid);
+    else
+        origin_note_tree(&c->origin, old.live);
     members_free(&old);
     k->joining = false;
     if (!members_current(&c->members, c->opts.vpid, c->self.epoch)) {
@@ -262,10 +267,10 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
     return 0;
 }
 
-/* Broadcasts come only from the parent, and only to daemons that have the table of members. */
+/* Only daemons that have the table of members apply broadcasts. */
 static void take_op(struct core *c, struct neighbour *k, struct msg *m)
 {
-    if (!core_is_head(c) && !k->incoming && !k->joining)
+    if (!core_is_head(c) && !k->joining)
         apply_op(c, m);
 }
 
@@ -273,7 +278,7 @@ static void take_snapshot(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct err err = {0};
 
-    if (!core_is_head(c) && !k->incoming && apply_snapshot(c, k, &m->snapshot, &err) < 0)
+    if (!core_is_head(c) && apply_snapshot(c, k, &m->snapshot, &err) < 0)
         conn_refuse_frame(c, k, &err);
 }
 

@@ -344,12 +344,12 @@ static void take_done(struct core *c, const struct frame *f, struct msg *m)
 }
 
 const struct routed_handler client_handlers[] = {
-    {MSG_ACCEPTED, SENDER_HEAD, take_accepted},
-    {MSG_JOB_STATE, SENDER_HEAD, take_job_state},
-    {MSG_JOB_MAP, SENDER_HEAD, take_job_map},
-    {MSG_FILES, SENDER_HEAD, take_files},
-    {MSG_DONE, SENDER_HEAD, take_done},
-    {MSG_IOF_END, SENDER_ANY, take_iof_end},
-    {MSG_LOCAL_GONE, SENDER_ANY, take_local_gone}, /* at the head, before head_msg() */
+    {MSG_ACCEPTED, take_accepted},
+    {MSG_JOB_STATE, take_job_state},
+    {MSG_JOB_MAP, take_job_map},
+    {MSG_FILES, take_files},
+    {MSG_DONE, take_done},
+    {MSG_IOF_END, take_iof_end},
+    {MSG_LOCAL_GONE, take_local_gone}, /* at the head, before head_msg() */
     {0},
 };

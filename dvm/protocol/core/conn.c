@@ -369,21 +369,58 @@ static void drop_frame(struct core *c, const struct neighbour *k, const struct f
             (unsigned long long)k->epoch.ctr);
 }
 
+/* The sender may not send this message. Before the greeting that ends the link. */
+static void refuse_sender(struct core *c, struct neighbour *k, const struct frame *f,
+                          const char *why)
+{
+    const struct peer_link *at = neighbours_in(c->neighbours);
+    struct err err = {0};
+
+    c->forged++;
+    err_set(&err, "%s from vpid %u epoch %llu refused, which came over the link of vpid %d: %s",
+            msg_name(f->type), f->src, (unsigned long long)f->src_epoch.ctr,
+            k->vpid == VPID_NONE ? -1 : (int)k->vpid, why);
+    if (at && at->state < PEER_LINK_UP) {
+        conn_refuse_frame(c, k, &err);
+        return;
+    }
+    c->stale++;
+    out_log(&c->out, LOG_LEVEL_WARN, "%s", err.msg);
+}
+
 static void take_neighbours(struct core *c, struct neighbour *k, const struct frame *f,
                             struct cur *body)
 {
     struct err err = {0};
+    const char *why;
     struct msg m;
 
     if (msg_decode(body, f->type, &m, &err) < 0) {
         conn_refuse_frame(c, k, &err);
         return;
     }
-    if (is_peers(k, f))
-        dispatch_neighbour(c, k, &m);
-    else
+    if (!is_peers(k, f))
         drop_frame(c, k, f);
+    else if ((why = origin_refusal(c, k, f)))
+        refuse_sender(c, k, f, why);
+    else
+        dispatch_neighbour(c, k, &m);
     msg_free(&m);
+}
+
+static void take_routed(struct core *c, struct neighbour *k, const struct frame *f,
+                        const uint8_t *data, size_t len)
+{
+    const char *why = origin_refusal(c, k, f);
+
+    if (k->state != NEIGHBOUR_UP && k->state != NEIGHBOUR_CLOSING)
+        return;
+    if (why) {
+        refuse_sender(c, k, f, why);
+        return;
+    }
+    c->routed++;
+    rml_input(c->rml, f, data, len);
 }
 
 /* A frame in its turn. */
@@ -397,11 +434,8 @@ static void take_frame(struct core *c, struct neighbour *k, const uint8_t *data,
         conn_refuse_frame(c, k, &err);
     } else if (f.type < MSG_ROUTED) {
         take_neighbours(c, k, &f, &cur);
-    } else if (f.src == VPID_HEAD && k->incoming) {
-        drop_frame(c, k, &f); /* messages of the head do not come from a child */
-    } else if (k->state == NEIGHBOUR_UP || k->state == NEIGHBOUR_CLOSING) {
-        c->routed++;
-        rml_input(c->rml, &f, data, len);
+    } else {
+        take_routed(c, k, &f, data, len);
     }
 }
 

@@ -174,6 +174,7 @@ void core_destroy(struct core *c)
     client_free_all(c);
     local_resize_fail_all(c, NULL);
     neigh_free(c);
+    origin_clear(&c->origin);
     head_destroy(c->head);
     destroy_transport(c);
     neighbours_destroy(c->neighbours);
@@ -229,6 +230,7 @@ void core_reset(struct core *c, const char *why)
         neighbours_close(c->neighbours, neighbours_first(c->neighbours), true);
     neigh_free(c);
     destroy_transport(c);
+    origin_clear(&c->origin);
     members_free(&c->members);
     members_init(&c->members, c->opts.vpid, c->opts.radix);
     create_transport(c);
@@ -442,6 +444,7 @@ struct core_stats core_stats(const struct core *c)
     struct core_stats s = {.repairs = c->members.repairs,
                            .xcasts = c->members.version,
                            .stale_frames = c->stale + rml.stale,
+                           .forged_frames = c->forged,
                            .circled_frames = rml.circled,
                            .routed_frames = c->routed,
                            .backlog_most = rml.backlog_most,

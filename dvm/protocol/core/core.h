@@ -195,7 +195,8 @@ uint64_t core_event_next(const struct core *c);
 struct core_stats {
     uint64_t repairs;          /* repair passes of the tree */
     uint64_t xcasts;           /* broadcasts processed */
-    uint64_t stale_frames;     /* refused: earlier epoch or malformed */
+    uint64_t stale_frames;     /* refused: earlier epoch, malformed or forged */
+    uint64_t forged_frames;    /* of them, those that their sender may not send */
     uint64_t circled_frames;   /* not relayed any more: more hops than any tree has */
     uint64_t routed_frames;    /* only of messages; heartbeats and broadcasts do not count */
     uint64_t links, links_out; /* that have greeted; those of them that are mapped out */

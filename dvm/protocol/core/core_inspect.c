@@ -104,3 +104,11 @@ bool core_inspect_up(const struct core *c, uint64_t conn)
 
     return k && k->state == NEIGHBOUR_UP && at->state >= PEER_LINK_UP;
 }
+
+int core_inspect_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m)
+{
+    int rc = core_send(c, vpid, traffic, m);
+
+    core_settle(c);
+    return rc;
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A read-only view of one daemon, for checkers of invariants (dvm/sim). */
+/* A view of one daemon for checkers of invariants, and its voice for the simulator (dvm/sim). */
 #ifndef DVM_CORE_CORE_INSPECT_H
 #define DVM_CORE_CORE_INSPECT_H
 
@@ -32,6 +32,8 @@ void core_inspect_peers(const struct core *c,
 size_t core_inspect_waiting(const struct core *c);
 /* The number of the hop whose turn it is on this connection; 0: it has not greeted. */
 uint64_t core_inspect_turn(const struct core *c, uint64_t conn);
+/* Sends a message in this daemon's own name, whatever it is: for daemons that lie. */
+int core_inspect_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m);
 bool core_inspect_up(const struct core *c, uint64_t conn); /* greeted and not closing */
 /* One input can bring several messages. on() is called after each of them, after each step of the
  * head, and at the end of each turn, while the actions still wait in the outbox. It must not make

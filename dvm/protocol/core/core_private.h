@@ -5,6 +5,7 @@
 
 #include "dvm/protocol/core/core.h"
 #include "dvm/protocol/core/dispatch.h"
+#include "dvm/protocol/core/origin.h"
 #include "dvm/protocol/gather/gather.h"
 #include "dvm/protocol/head/head.h"
 #include "dvm/protocol/link_loss/link_loss.h"
@@ -92,7 +93,9 @@ struct core {
     uint64_t last_asked;
     bool has_early; /* frames of the hop that came early may have their turn */
     uint64_t conns_lost, conns_mapped_out, conns_taken_back;
+    struct origin origin;
     uint64_t stale;
+    uint64_t forged; /* of them, frames that their sender may not send */
     uint64_t routed; /* frames of messages, ours or to be passed on */
     struct {
         void (*on_step)(void *arg); /* NULL: there is none */

@@ -52,9 +52,9 @@ static void take_app(struct core *c, const struct frame *f, struct msg *m)
 }
 
 static const struct routed_handler own_handlers[] = {
-    {MSG_GATHER_UP, SENDER_ANY, take_gather_up},
-    {MSG_GATHER_DOWN, SENDER_ANY, take_gather_down},
-    {MSG_APP, SENDER_ANY, take_app},
+    {MSG_GATHER_UP, take_gather_up},
+    {MSG_GATHER_DOWN, take_gather_down},
+    {MSG_APP, take_app},
     {0},
 };
 
@@ -76,10 +76,7 @@ void dispatch_routed(struct core *c, const struct frame *f, struct msg *m)
 {
     const struct routed_handler *h = find_handler(m->type);
 
-    if (h && h->sender == SENDER_HEAD && f->src != VPID_HEAD)
-        out_log(&c->out, LOG_LEVEL_WARN, "vpid %u sent %s, which the head alone sends", f->src,
-                msg_name(m->type));
-    else if (h)
+    if (h)
         h->take(c, f, m);
     else if (core_is_head(c))
         head_msg(c->head, f->src, m);

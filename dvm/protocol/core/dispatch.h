@@ -9,9 +9,9 @@
  * Their row names the states of the neighbour in which they are handled. Without a row, or in
  * another state, such a message only shows that the peer is alive.
  *
- * Routed messages come with the header that names their source. A message that only the head sends
- * is accepted from the head only. A message without a row is for the head: head_msg() gets it
- * there, and any other daemon logs it.
+ * Routed messages come with the header that names their source. A message without a row is for the
+ * head: head_msg() gets it there, and any other daemon logs it. origin.h has the table of the
+ * daemons that may send each message; it is applied before, where a frame enters.
  *
  * A handler may take content out of the message; the caller frees the rest. */
 #ifndef DVM_CORE_DISPATCH_H
@@ -34,11 +34,8 @@ struct neighbour_handler { /* a table ends with an entry of zeros */
     void (*take)(struct core *c, struct neighbour *k, struct msg *m);
 };
 
-enum sender { SENDER_ANY = 1, SENDER_HEAD };
-
 struct routed_handler { /* a table ends with an entry of zeros */
     enum msg_type type;
-    enum sender sender;
     void (*take)(struct core *c, const struct frame *f, struct msg *m);
 };
 

@@ -227,11 +227,12 @@ static void take_hello(struct core *c, struct neighbour *k, struct msg *msg)
 {
     const struct msg_hello *m = &msg->hello;
 
-    if (!k->incoming || k->state != NEIGHBOUR_GREETING) {
+    if (k->state != NEIGHBOUR_GREETING) {
         neighbours_close(c->neighbours, k, false);
         return;
     }
-    if (!k->member_role || m->self.vpid == VPID_HEAD || strcmp(m->cluster, c->opts.cluster) != 0) {
+    if (!k->member_role || k->head_role || m->self.vpid == VPID_HEAD ||
+        strcmp(m->cluster, c->opts.cluster) != 0) {
         refuse_caller(c, k, REFUSE_NEVER,
                       "this is another cluster, or the certificate's role is not a daemon's");
         return;
@@ -274,13 +275,19 @@ static void take_welcome(struct core *c, struct neighbour *k, struct msg *msg)
 {
     const struct msg_welcome *m = &msg->welcome;
     struct peer_link *at = neighbours_in(c->neighbours);
+    struct err err = {0};
 
-    if (k->incoming || at->state != PEER_LINK_GREETING || k->state == NEIGHBOUR_CLOSING ||
+    if (at->state != PEER_LINK_GREETING || k->state == NEIGHBOUR_CLOSING ||
         (m->self.vpid == VPID_HEAD && !k->head_role)) {
         if (peer_links_greeted(k->peer))
             neighbours_close_conn(c->neighbours, k, at, false);
         else
             neighbours_close(c->neighbours, k, false);
+        return;
+    }
+    if (m->self.vpid != k->vpid) {
+        err_set(&err, "vpid %u was called, and vpid %u answers", k->vpid, m->self.vpid);
+        conn_refuse_frame(c, k, &err);
         return;
     }
     if (k->state != NEIGHBOUR_UP) {

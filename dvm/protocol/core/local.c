@@ -266,10 +266,10 @@ static void take_ask(struct core *c, const struct frame *f, struct msg *m)
 }
 
 const struct routed_handler local_handlers[] = {
-    {MSG_LAUNCH, SENDER_HEAD, take_launch},   {MSG_START, SENDER_HEAD, take_start},
-    {MSG_KILL, SENDER_HEAD, take_kill},       {MSG_CONTINUE, SENDER_HEAD, local_hold_continue},
-    {MSG_JOB_ENDED, SENDER_HEAD, take_ended}, {MSG_RANKS_LOST, SENDER_HEAD, take_ranks_lost},
-    {MSG_ASK, SENDER_HEAD, take_ask},         {0},
+    {MSG_LAUNCH, take_launch},   {MSG_START, take_start},
+    {MSG_KILL, take_kill},       {MSG_CONTINUE, local_hold_continue},
+    {MSG_JOB_ENDED, take_ended}, {MSG_RANKS_LOST, take_ranks_lost},
+    {MSG_ASK, take_ask},         {0},
 };
 
 /* The head gets LOCAL_GONE when all output of the job has arrived, so that no campaign can

@@ -101,7 +101,7 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 }
 
 const struct routed_handler resize_handlers[] = {
-    {MSG_RESIZE_ANSWER, SENDER_HEAD, take_answer},
-    {MSG_RESIZE_ENDED, SENDER_HEAD, take_ended},
+    {MSG_RESIZE_ANSWER, take_answer},
+    {MSG_RESIZE_ENDED, take_ended},
     {0},
 };

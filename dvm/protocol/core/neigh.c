@@ -503,9 +503,17 @@ static void take_bye(struct core *c, struct neighbour *k, struct msg *m)
     neigh_end(c, k, "closed in order");
 }
 
+/* A neighbour reports its own departure, and, if it leaves too, that of its former children. */
 static void take_left(struct core *c, struct neighbour *k, struct msg *m)
 {
-    tell_departure(c, m->left);
+    struct msg_target who = m->left.who;
+    bool own = who.vpid == k->vpid && epoch_eq(who.epoch, k->epoch);
+
+    if (own || (who_is(c, k) == LOSS_OF_LEAVER && !members_live(&c->members, who.vpid)))
+        tell_departure(c, m->left);
+    else
+        out_log(&c->out, LOG_LEVEL_WARN, "vpid %u reports that vpid %u has left, which it may not",
+                k->vpid, who.vpid);
 }
 
 static void take_xack(struct core *c, struct neighbour *k, struct msg *m)

@@ -17,6 +17,7 @@
 
 #include "base/log/log.h"
 #include "dvm/protocol/head/head_state.h"
+#include "dvm/protocol/head/members/departures.h"
 #include "dvm/protocol/head/members/liveness.h"
 #include "dvm/protocol/wire/exit_code.h"
 
@@ -30,6 +31,7 @@ struct head {
     struct members *members;
     struct head_state known; /* changes by records only */
     struct liveness *liveness;
+    struct departures *departures;
     /* jobs, resize */
     struct jobs *jobs;
     struct resize *resize;
@@ -70,6 +72,7 @@ struct head *head_create(const struct head_opts *o, struct out *out, struct memb
     head_state_init(&h->known, out, members);
     begin_journal(h);
     h->liveness = liveness_create(&late, out, members, h->known.ops);
+    h->departures = departures_create(members);
     h->jobs = jobs_create(&(struct jobs_uses){.out = out,
                                               .members = members,
                                               .rml = rml,
@@ -97,6 +100,7 @@ void head_destroy(struct head *h)
         return;
     resize_destroy(h->resize);
     jobs_destroy(h->jobs);
+    departures_destroy(h->departures);
     liveness_destroy(h->liveness);
     head_state_free(&h->known);
     free(h);
@@ -212,6 +216,7 @@ bool head_next_op(struct head *h, struct msg *out)
         }
         op_queue_start(h->known.ops, &op);
         resize_op_started(h->resize, &op);
+        departures_note(h->departures, &op.msg);
         if (op.msg.type == MSG_SHUTDOWN)
             h->end_op = op.msg.shutdown.op;
         *out = op.msg;
@@ -308,7 +313,10 @@ static void take_gone(struct head *h, uint32_t from, struct msg *m)
 {
     struct msg_target who = m->gone.who;
 
-    if (m->gone.link_closed)
+    if (!departures_may_report(h->departures, from, who))
+        out_log(h->out, LOG_LEVEL_WARN,
+                "vpid %u reports that vpid %u has left, which was not its child", from, who.vpid);
+    else if (m->gone.link_closed)
         resize_gone(h->resize, who.vpid, who.epoch);
     else
         resize_left(h->resize, who.vpid, who.epoch);

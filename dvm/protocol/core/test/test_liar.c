@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A member that lies hurts nobody else: it sends reports about other daemons and other jobs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/wire/msg/msg.h"
+
+/* Vpids 1 and 2 below the head, 3 and 4 below vpid 1. */
+static struct sim *four_members(void)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 4, .started = 4, .slots = 1});
+
+    dvm_wait_wired(s, 4, 5000);
+    return s;
+}
+
+static struct msg_target target_of(struct sim *s, uint32_t vpid)
+{
+    return (struct msg_target){vpid, core_inspect_epoch(sim_core(s, vpid))};
+}
+
+static void say(struct sim *s, uint32_t liar, uint32_t to, const struct msg *m)
+{
+    core_time(sim_core(s, liar), sim_now(s), sim_now(s));
+    (void)core_inspect_send(sim_core(s, liar), to, CLASS_CONTROL, m);
+    sim_drain(s, liar);
+    sim_for(s, 100);
+}
+
+static void put_shrink(struct sim *s, uint32_t vpid)
+{
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .ntargets = 1,
+                                     .targets = &vpid};
+    enum api_reason reason;
+    struct api_campaign c;
+
+    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    sim_for(s, 100);
+}
+
+static void c25_a_member_cannot_report_that_another_member_has_left(void **state)
+{
+    struct sim *s = four_members();
+    struct msg gone = {.type = MSG_GONE, .gone = {target_of(s, 4), true}};
+
+    sim_stop(s, 4, true); /* it will not leave before it goes on */
+    put_shrink(s, 4);
+    say(s, 2, 0, &gone);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 0);
+    say(s, 3, 0, &gone);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 0);
+    sim_stop(s, 4, false);
+    dvm_wait_complete(s, "c", 5000);
+    sim_for(s, 1000);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 1);
+    sim_destroy(s);
+}
+
+static void c25_a_member_cannot_report_the_loss_of_another_member(void **state)
+{
+    struct sim *s = four_members();
+    struct msg lost = {.type = MSG_LOST, .lost = {target_of(s, 4), "it lies"}};
+
+    say(s, 2, 0, &lost);
+    say(s, 3, 0, &lost);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(c25_a_member_cannot_report_that_another_member_has_left),
+        cmocka_unit_test(c25_a_member_cannot_report_the_loss_of_another_member),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
