@@ -39,7 +39,7 @@ static void take_gather_up(struct core *c, const struct frame *f, struct msg *m)
 
 static void take_gather_down(struct core *c, const struct frame *f, struct msg *m)
 {
-    gather_down(c->gather, &m->gather_down);
+    gather_down(c->gather, f->src, &m->gather_down);
 }
 
 static void take_app(struct core *c, const struct frame *f, struct msg *m)

@@ -16,6 +16,8 @@
  * dropped with a log line. */
 #include "dvm/protocol/gather/gather.h"
 
+#include "base/log/log.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
@@ -206,6 +208,54 @@ static void know_participants(struct gather *g, struct gather_op *op, const uint
     op->need = first >= n ? 0 : (n - first < tree_radix(g) ? n - first : tree_radix(g));
 }
 
+static bool has_vpid(const uint32_t *vpids, size_t n, uint32_t vpid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (vpids[i] == vpid)
+            return true;
+    }
+    return false;
+}
+
+/* A contribution names its participants: its sender and its receiver are among them. */
+static bool is_contribution(const struct gather *g, uint32_t from, const struct msg_gather *m)
+{
+    if (has_vpid(m->vpids, m->nvpids, from) && has_vpid(m->vpids, m->nvpids, g->members->self))
+        return true;
+    out_log(g->out, LOG_LEVEL_WARN, "collective from vpid %u dropped: it is for others", from);
+    return false;
+}
+
+/* The outcome comes from the first participant, or by way of the parent among them. */
+static bool may_tell_outcome(const struct gather *g, const struct gather_op *op, uint32_t from)
+{
+    size_t self = op->n ? index_of(op, g->members->self) : 0;
+
+    if (!op->started || from == op->vpids[0] ||
+        (self && from == op->vpids[(self - 1) / tree_radix(g)]))
+        return true;
+    out_log(g->out, LOG_LEVEL_WARN, "outcome of a collective from vpid %u dropped: it has none",
+            from);
+    return false;
+}
+
+static bool same_participants(const struct gather_op *op, const uint32_t *vpids, size_t n)
+{
+    return op->n == n && memcmp(op->vpids, vpids, n * sizeof(*vpids)) == 0;
+}
+
+/* What came before is dropped if it was about other participants than ours. */
+static void check_participants(struct gather *g, struct gather_op *op, const uint32_t *vpids,
+                               size_t n)
+{
+    if (!op->vpids || same_participants(op, vpids, n))
+        return;
+    out_log(g->out, LOG_LEVEL_WARN, "contributions to a collective dropped: other participants");
+    free_ptr(&op->vpids);
+    op->have = 0;
+    buf_reset(&op->data);
+}
+
 static int send_gather(struct gather *g, const struct gather_op *op, uint32_t to,
                        enum msg_type type, enum gather_outcome outcome, const struct buf *data)
 {
@@ -334,6 +384,7 @@ void gather_start(struct gather *g, const struct gather_call *c)
     op->started = true;
     op->req = c->req;
     op->deadline_ms = c->timeout_ms ? g->out->now_ms + c->timeout_ms : 0;
+    check_participants(g, op, c->vpids, c->n);
     know_participants(g, op, c->vpids, c->n);
     buf_put_raw(&op->data, c->data, c->len);
     if (all_there(g, c))
@@ -360,7 +411,7 @@ void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
     struct gather_op *op;
 
-    if (is_over(g, m))
+    if (is_over(g, m) || !is_contribution(g, from, m))
         return;
     if (HASH_COUNT(g->ops) >= GATHER_RUNNING_MAX) {
         out_log(g->out, 0, "collective from vpid %u dropped: %d are running", from,
@@ -377,7 +428,7 @@ void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
         return;
     }
     know_participants(g, op, m->vpids, m->nvpids);
-    if (index_of(op, from) == op->n)
+    if (!same_participants(op, m->vpids, m->nvpids))
         return;
     if (m->outcome != GATHER_OK) {
         report_trouble(g, op, m->outcome);
@@ -388,15 +439,15 @@ void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
     check_op(g, op);
 }
 
-void gather_down(struct gather *g, const struct msg_gather *m)
+void gather_down(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
     struct gather_op *op;
 
     if (is_over(g, m))
         return;
     op = get_op(g, m->seq, m->sig, m->siglen);
-    if (!op)
-        return; /* a repeated contribution */
+    if (!op || !may_tell_outcome(g, op, from))
+        return; /* a repeated contribution, or another daemon's */
     if (m->outcome != GATHER_OK || !op->started) {
         end_op(g, op, m->outcome != GATHER_OK ? m->outcome : GATHER_LOST);
         return;

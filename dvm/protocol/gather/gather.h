@@ -39,7 +39,7 @@ void gather_start(struct gather *g, const struct gather_call *c);
 uint64_t gather_deadline(const struct gather *g); /* UINT64_MAX: none */
 void gather_tick(struct gather *g);
 void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m);
-void gather_down(struct gather *g, const struct msg_gather *m);
+void gather_down(struct gather *g, uint32_t from, const struct msg_gather *m);
 /* A daemon has departed: collectives in which it takes part end with GATHER_LOST. */
 void gather_lost(struct gather *g, uint32_t vpid);
 /* A job has ended: the counts of signatures that contain its namespace are dropped. */

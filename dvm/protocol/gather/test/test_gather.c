@@ -184,13 +184,54 @@ static void only_the_decider_repeats_the_result_of_a_collective(void **state)
         make(&w);
         up.sig = down.sig;
         up.siglen = down.siglen;
-        gather_down(w.gather, &down);
+        gather_down(w.gather, 1, &down);
         assert_int_equal(rml_backlog(w.rml, 1, CLASS_MODEX), 0);
         gather_up(w.gather, 1, &up);
         if (decider == 0)
             assert_true(rml_backlog(w.rml, 1, CLASS_MODEX) > 0);
         else
             assert_int_equal(rml_backlog(w.rml, 1, CLASS_MODEX), 0);
+        end(&w);
+    }
+}
+
+/* This daemon takes part with vpid 1. Vpid 2 does not, and no list of its own makes it. */
+static void a_daemon_outside_a_collective_neither_contributes_nor_decides(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    uint32_t none[1] = {0}, without_us[] = {1, 2}, without_it[] = {0, 1}, with_it[] = {0, 2};
+    struct {
+        uint32_t *vpids;
+        size_t n;
+    } lists[] = {{none, 0}, {without_us, 2}, {without_it, 2}, {with_it, 2}};
+    struct msg_gather m = {.seq = 1, .sig = (const uint8_t *)"fx.1", .siglen = 4};
+    struct world w;
+    size_t lost;
+
+    for (int before = 0; before < 2; before++) {
+        make(&w);
+        for (size_t i = 0; i < 4; i++) {
+            m.vpids = lists[i].vpids;
+            m.nvpids = lists[i].n;
+            if (before)
+                gather_up(w.gather, 2, &m);
+        }
+        start(&w, 1, "fx.1", 4, both, 2, "d");
+        for (size_t i = 0; i < 4; i++) {
+            m.vpids = lists[i].vpids;
+            m.nvpids = lists[i].n;
+            m.outcome = i % 2 ? GATHER_OK : GATHER_LOST;
+            gather_up(w.gather, 2, &m);
+            gather_down(w.gather, 2, &m);
+        }
+        assert_int_equal(answers(&w, &lost), 0);
+        m.vpids = without_it;
+        m.nvpids = 2;
+        m.outcome = GATHER_OK;
+        gather_up(w.gather, 1, &m);
+        assert_int_equal(answers(&w, &lost), 1);
+        assert_int_equal(lost, 0);
+        m.outcome = GATHER_OK;
         end(&w);
     }
 }
@@ -203,6 +244,7 @@ int main(void)
         cmocka_unit_test(a_collective_whose_members_are_all_local_is_answered_with_its_data),
         cmocka_unit_test(a_late_contribution_to_a_job_that_has_ended_leaves_nothing),
         cmocka_unit_test(a_collective_of_a_daemon_s_ended_epoch_does_not_wait_for_its_next_epoch),
+        cmocka_unit_test(a_daemon_outside_a_collective_neither_contributes_nor_decides),
         cmocka_unit_test(only_the_decider_repeats_the_result_of_a_collective),
     };
 
