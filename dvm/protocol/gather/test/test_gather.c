@@ -195,15 +195,17 @@ static void only_the_decider_repeats_the_result_of_a_collective(void **state)
     }
 }
 
+struct list_case {
+    uint32_t *vpids;
+    size_t n;
+};
+
 /* This daemon takes part with vpid 1. Vpid 2 does not, and no list of its own makes it. */
 static void a_daemon_outside_a_collective_neither_contributes_nor_decides(void **state)
 {
     static const uint32_t both[] = {0, 1};
     uint32_t none[1] = {0}, without_us[] = {1, 2}, without_it[] = {0, 1}, with_it[] = {0, 2};
-    struct {
-        uint32_t *vpids;
-        size_t n;
-    } lists[] = {{none, 0}, {without_us, 2}, {without_it, 2}, {with_it, 2}};
+    struct list_case lists[] = {{none, 0}, {without_us, 2}, {without_it, 2}, {with_it, 2}};
     struct msg_gather m = {.seq = 1, .sig = (const uint8_t *)"fx.1", .siglen = 4};
     struct world w;
     size_t lost;
