@@ -42,9 +42,9 @@ static const json_t *find_pod(const struct entry *e, uint32_t vpid)
  * nothing. */
 static char *pod_end_text(const json_t *pod)
 {
-    const char *reason = observe_disruption(pod);
+    const char *reason = pod_disruption(pod);
     long long code = 0;
-    const char *ended = observe_container_end(pod, (int64_t)loop_wall_ms(), &code);
+    const char *ended = pod_container_end(pod, (int64_t)loop_wall_ms(), &code);
 
     if (ended)
         return xasprintf("the container ended with %s (exit code %lld)", ended, code);

@@ -23,20 +23,6 @@
 #define HEAL_PAUSE_MIN_MS 1000
 #define HEAL_PAUSE_MAX_MS 300000
 
-/* The end of a container counts as the cause of a loss for so long. */
-#define CONTAINER_END_FRESH_MS 120000
-
-static const json_t *get_path(const json_t *o, const char *a, const char *b, const char *c)
-{
-    o = json_object_get(json_object_get(o, a), b);
-    return c ? json_object_get(o, c) : o;
-}
-
-static const char *get_text(const json_t *o, const char *a, const char *b, const char *c)
-{
-    return json_string_value(get_path(o, a, b, c));
-}
-
 struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child)
 {
     if (child == CLUSTER_HEAD_SET || child == CLUSTER_MEMBER_SET)
@@ -50,7 +36,8 @@ struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child chi
  * the operator's start, is taken for ours. */
 static bool changed_by_others(struct child_memory *m, const json_t *wanted, const json_t *observed)
 {
-    int64_t generation = json_integer_value(get_path(observed, "metadata", "generation", NULL));
+    int64_t generation =
+        json_integer_value(reconcile_field(observed, "metadata", "generation", NULL));
 
     if (!m->generation)
         m->generation = generation;
@@ -98,118 +85,12 @@ static void see_child(struct run *run, enum cluster_child child)
     s->foreign = !objects_controlled(o, &run->c);
     s->orphaned = s->foreign && objects_orphaned(o, &run->c);
     s->exists = !s->foreign;
-    s->deleting = get_path(o, "metadata", "deletionTimestamp", NULL) != NULL;
-    s->uid = get_text(o, "metadata", "uid", NULL);
-    s->resource_version = get_text(o, "metadata", "resourceVersion", NULL);
-    s->replicas = (uint32_t)json_integer_value(get_path(o, "spec", "replicas", NULL));
+    s->deleting = reconcile_field(o, "metadata", "deletionTimestamp", NULL) != NULL;
+    s->uid = reconcile_text(o, "metadata", "uid", NULL);
+    s->resource_version = reconcile_text(o, "metadata", "resourceVersion", NULL);
+    s->replicas = (uint32_t)json_integer_value(reconcile_field(o, "spec", "replicas", NULL));
     if (strcmp(objects_applied(o), print) == 0)
         s->current = !changed_by_others(m, run->child[child].wanted, o) || !heals_now(run, m);
-}
-
-static const json_t *daemon_status(const json_t *pod)
-{
-    const json_t *list = get_path(pod, "status", "containerStatuses", NULL), *s;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, s)
-    {
-        const char *name = json_string_value(json_object_get(s, "name"));
-
-        if (name && strcmp(name, OBJECTS_CONTAINER) == 0)
-            return s;
-    }
-    return NULL;
-}
-
-static const char *daemon_image(const json_t *pod)
-{
-    const json_t *list = get_path(pod, "spec", "containers", NULL), *c;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, c)
-    {
-        const char *name = json_string_value(json_object_get(c, "name"));
-
-        if (name && strcmp(name, OBJECTS_CONTAINER) == 0)
-            return json_string_value(json_object_get(c, "image"));
-    }
-    return NULL;
-}
-
-/* True if the StatefulSet's controller has seen the newest template and the pod is made from
- * another. */
-static bool pod_outdated(const json_t *pod, const json_t *set)
-{
-    const char *has = get_text(pod, "metadata", "labels", "controller-revision-hash");
-    const char *update = get_text(set, "status", "updateRevision", NULL);
-    json_int_t seen = json_integer_value(get_path(set, "status", "observedGeneration", NULL));
-    json_int_t is = json_integer_value(get_path(set, "metadata", "generation", NULL));
-
-    return has && update && seen == is && strcmp(has, update) != 0;
-}
-
-const char *observe_container_end(const json_t *pod, int64_t now_ms, long long *code)
-{
-    const json_t *status = daemon_status(pod);
-    const json_t *ended = get_path(status, "state", "terminated", NULL);
-    int64_t at_ms = 0;
-
-    if (!ended)
-        ended = get_path(status, "lastState", "terminated", NULL);
-    const char *at = json_string_value(json_object_get(ended, "finishedAt"));
-    if (!at || timestamp_parse(at, &at_ms) || at_ms < now_ms - CONTAINER_END_FRESH_MS)
-        return NULL;
-    *code = json_integer_value(json_object_get(ended, "exitCode"));
-    return json_string_value(json_object_get(ended, "reason"));
-}
-
-static const json_t *find_condition(const json_t *pod, const char *type)
-{
-    const json_t *list = get_path(pod, "status", "conditions", NULL), *c;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, c)
-    {
-        const char *t = json_string_value(json_object_get(c, "type"));
-
-        if (t && strcmp(t, type) == 0)
-            return c;
-    }
-    return NULL;
-}
-
-static bool condition_true(const json_t *pod, const char *type)
-{
-    const char *s = json_string_value(json_object_get(find_condition(pod, type), "status"));
-
-    return s && strcmp(s, "True") == 0;
-}
-
-const char *observe_disruption(const json_t *pod)
-{
-    if (condition_true(pod, "DisruptionTarget"))
-        return json_string_value(
-            json_object_get(find_condition(pod, "DisruptionTarget"), "reason"));
-    return get_text(pod, "status", "reason", NULL);
-}
-
-/* True if the node of the pod has not answered for longer than the pod tolerates. */
-static bool is_node_lost(const json_t *pod)
-{
-    const char *why = observe_disruption(pod);
-
-    return why && (strcmp(why, "DeletionByTaintManager") == 0 || strcmp(why, "NodeLost") == 0);
-}
-
-static const char *find_scheduler_words(const json_t *pod)
-{
-    const json_t *c = find_condition(pod, "PodScheduled");
-    const char *reason = json_string_value(json_object_get(c, "reason"));
-
-    if (!reason || strcmp(reason, "Unschedulable") != 0)
-        return NULL;
-    const char *message = json_string_value(json_object_get(c, "message"));
-    return message ? message : "";
 }
 
 /* True if the StatefulSet, which this cluster controls, controls the pod. */
@@ -225,32 +106,16 @@ static bool is_pod_of(const struct run *run, const json_t *pod, enum cluster_chi
 static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod *out)
 {
     const json_t *pod = p->object;
-    const char *name = get_text(pod, "metadata", "name", NULL);
+    const char *name = reconcile_text(pod, "metadata", "name", NULL);
     const char *dash = name ? strrchr(name, '-') : NULL;
+    const char *started = pod_started(pod);
     bool head = is_pod_of(run, pod, CLUSTER_HEAD_SET);
 
     if (!dash || (!head && !is_pod_of(run, pod, CLUSTER_MEMBER_SET)))
         return false;
-    const json_t *status = daemon_status(pod);
-    const json_t *waiting = get_path(status, "state", "waiting", NULL);
-    const char *started = get_text(status, "state", "running", "startedAt");
-    const json_t *ended = get_path(status, "state", "terminated", NULL);
-    if (!ended)
-        ended = get_path(status, "lastState", "terminated", NULL);
     *out =
-        (struct plan_pod){.name = name,
-                          .uid = get_text(pod, "metadata", "uid", NULL),
-                          .vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10),
-                          .deleting = get_path(pod, "metadata", "deletionTimestamp", NULL) != NULL,
-                          .ready = condition_true(pod, "Ready"),
-                          .node_lost = is_node_lost(pod),
-                          .waiting = json_string_value(json_object_get(waiting, "reason")),
-                          .message = json_string_value(json_object_get(waiting, "message")),
-                          .image = daemon_image(pod),
-                          .unschedulable = find_scheduler_words(pod),
-                          .node = get_text(pod, "spec", "nodeName", NULL),
-                          .ended = json_string_value(json_object_get(ended, "reason")),
-                          .ended_code = json_integer_value(json_object_get(ended, "exitCode"))};
+        (struct plan_pod){.name = name, .vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10)};
+    pod_read(pod, out);
     if (p->pull && status_is_pull_failure(out->waiting))
         out->message = p->pull;
     out->outdated =
@@ -267,7 +132,7 @@ static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod 
  * those of the failure, or have none. */
 static void note_pull(struct pod_entry *p, const json_t *pod)
 {
-    const json_t *waiting = get_path(daemon_status(pod), "state", "waiting", NULL);
+    const json_t *waiting = reconcile_field(pod_daemon_status(pod), "state", "waiting", NULL);
     const char *message = json_string_value(json_object_get(waiting, "message"));
 
     if (!status_is_pull_failure(json_string_value(json_object_get(waiting, "reason")))) {
@@ -283,7 +148,7 @@ static void note_pull(struct pod_entry *p, const json_t *pod)
 
 void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod)
 {
-    const char *started = get_text(daemon_status(pod), "state", "running", "startedAt");
+    const char *started = pod_started(pod);
 
     note_pull(p, pod);
     json_incref((json_t *)pod);

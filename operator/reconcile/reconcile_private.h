@@ -152,11 +152,24 @@ void observe_release(struct run *run);
 /* Stores a pod's newest object, and notes since when its daemon runs. */
 void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod);
 
+/* pod.c. Texts and objects are borrowed from the pod. */
+/* The field at a path of two or three names; NULL: absent. */
+const json_t *reconcile_field(const json_t *o, const char *a, const char *b, const char *c);
+const char *reconcile_text(const json_t *o, const char *a, const char *b, const char *c);
+/* The status of the daemon's container; NULL: none yet. */
+const json_t *pod_daemon_status(const json_t *pod);
+/* When the daemon's container has started; NULL: it does not run. */
+const char *pod_started(const json_t *pod);
+/* All fields that depend on the pod alone. */
+void pod_read(const json_t *pod, struct plan_pod *out);
+/* True if the StatefulSet's controller has seen the newest template and the pod is made from
+ * another. */
+bool pod_outdated(const json_t *pod, const json_t *set);
 /* Why a controller ends the pod ("EvictionByEvictionAPI"); NULL: it does not. */
-const char *observe_disruption(const json_t *pod);
+const char *pod_disruption(const json_t *pod);
 /* The reason of the end of the daemon's container in the last two minutes; NULL: it has not ended.
  */
-const char *observe_container_end(const json_t *pod, int64_t now_ms, long long *code);
+const char *pod_container_end(const json_t *pod, int64_t now_ms, long long *code);
 
 /* The reason why an object or Secret could not be created, for the condition Progressing. */
 void observe_trouble(const struct run *run, struct status_trouble *out);

@@ -20,42 +20,6 @@
 
 #include <string.h>
 
-struct verdict condition_of(enum status_value value, const char *reason, char *message)
-{
-    return (struct verdict){.value = value, .reason = reason, .message = message};
-}
-
-char *condition_targets_text(const struct cluster_campaign *c)
-{
-    if (c->last < c->first)
-        return xstrdup("no daemon");
-    if (c->last == c->first)
-        return xasprintf("daemon %u", c->first);
-    return xasprintf("daemons %u to %u", c->first, c->last);
-}
-
-char *condition_jobs_text(const json_t *jobs)
-{
-    size_t n = json_array_size(jobs), i;
-    const json_t *job;
-    char *text = xasprintf("%zu job%s", n, n == 1 ? "" : "s");
-
-    json_array_foreach((json_t *)jobs, i, job)
-    {
-        FREE_AUTO char *before = text;
-        size_t ranks = json_array_size(json_object_get(job, "ranks"));
-        const char *name = json_string_value(json_object_get(job, "job"));
-
-        if (i == 3) {
-            text = xasprintf("%s, ...", before);
-            break;
-        }
-        text = xasprintf("%s%s %s (%zu rank%s)", before, i ? "," : ":", name ? name : "?", ranks,
-                         ranks == 1 ? "" : "s");
-    }
-    return text;
-}
-
 static char *text_down(const struct facts *f, const char *consequence)
 {
     const struct plan_head *h = &f->in->head;
@@ -80,16 +44,16 @@ static bool any_foreign(const struct facts *f, struct verdict *v)
         if (f->in->child[i].orphaned) {
             FREE_AUTO char *advice = objects_orphan_advice(f->in->cluster);
 
-            *v = condition_of(STATUS_FALSE, "NotOwned",
-                              xasprintf("%s %s%s has no owner: %s", kinds[i], f->in->cluster->name,
-                                        head ? "-head" : "", advice));
+            *v = status_verdict(STATUS_FALSE, "NotOwned",
+                                xasprintf("%s %s%s has no owner: %s", kinds[i],
+                                          f->in->cluster->name, head ? "-head" : "", advice));
             return true;
         }
-        *v =
-            condition_of(STATUS_FALSE, "NotOwned",
-                         xasprintf("%s %s%s exists and this DvmCluster does not control it, so the "
-                                   "operator does not change it. Delete or rename one of the two.",
-                                   kinds[i], f->in->cluster->name, head ? "-head" : ""));
+        *v = status_verdict(
+            STATUS_FALSE, "NotOwned",
+            xasprintf("%s %s%s exists and this DvmCluster does not control it, so the "
+                      "operator does not change it. Delete or rename one of the two.",
+                      kinds[i], f->in->cluster->name, head ? "-head" : ""));
         return true;
     }
     return false;
@@ -121,11 +85,11 @@ static struct verdict available_down(const struct facts *f)
     if (status_pod_stuck(f, true, &v))
         return v;
     if (!f->p->record.incarnation[0])
-        return condition_of(
+        return status_verdict(
             STATUS_FALSE, "HeadNotReady",
             xasprintf("The head has not started yet (pod %s-head-0).", f->in->cluster->name));
-    return condition_of(STATUS_FALSE, "HeadUnreachable",
-                        text_down(f, "No daemon and no pod is removed until it answers."));
+    return status_verdict(STATUS_FALSE, "HeadUnreachable",
+                          text_down(f, "No daemon and no pod is removed until it answers."));
 }
 
 /* While the head answers: True if a job of one rank would start. */
@@ -135,56 +99,57 @@ static struct verdict available_up(const struct facts *f)
     uint32_t target = f->p->target;
 
     if (target == 0 && f->wired == 0)
-        return condition_of(maps ? STATUS_TRUE : STATUS_FALSE, "HeadOnly",
-                            xstrdup(maps ? "Jobs run on the head, since there are no members."
-                                         : "The head accepts jobs and queues them, since there are "
-                                           "no members."));
+        return status_verdict(
+            maps ? STATUS_TRUE : STATUS_FALSE, "HeadOnly",
+            xstrdup(maps ? "Jobs run on the head, since there are no members."
+                         : "The head accepts jobs and queues them, since there are "
+                           "no members."));
     char *count = text_wired(f);
     if (maps)
-        return condition_of(STATUS_TRUE,
-                            f->wired >= target ? "AllMembersWired" : "SomeMembersWired", count);
-    return condition_of(STATUS_FALSE, f->wired ? "MembersLeaving" : "Forming", count);
+        return status_verdict(STATUS_TRUE,
+                              f->wired >= target ? "AllMembersWired" : "SomeMembersWired", count);
+    return status_verdict(STATUS_FALSE, f->wired ? "MembersLeaving" : "Forming", count);
 }
 
 struct verdict condition_available(const struct facts *f)
 {
     if (f->in->cluster->suspend)
-        return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+        return status_verdict(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return condition_of(STATUS_KEEP, "Connecting",
-                            xstrdup("The operator is connecting to the head."));
+        return status_verdict(STATUS_KEEP, "Connecting",
+                              xstrdup("The operator is connecting to the head."));
     return f->in->head.link == PLAN_LINK_DOWN ? available_down(f) : available_up(f);
 }
 
 static struct verdict campaign_verdict(const struct facts *f)
 {
     const struct cluster_campaign *c = &f->p->record.campaign;
-    FREE_AUTO char *who = condition_targets_text(c);
+    FREE_AUTO char *who = status_targets_text(c);
 
     if (f->p->blocked == PLAN_BLOCK_HEAD && f->in->head.link == PLAN_LINK_DOWN)
-        return condition_of(STATUS_TRUE, "HeadUnreachable",
-                            text_down(f,
-                                      "Members have to leave. No member is removed until the head "
-                                      "answers or spec.drain.deadlineSeconds, if given, has "
-                                      "passed."));
+        return status_verdict(
+            STATUS_TRUE, "HeadUnreachable",
+            text_down(f, "Members have to leave. No member is removed until the head "
+                         "answers or spec.drain.deadlineSeconds, if given, has "
+                         "passed."));
     if (c->kind == CLUSTER_SHUTDOWN)
-        return condition_of(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is shutting down."));
+        return status_verdict(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is shutting down."));
     if (c->phase == CLUSTER_DRAINING && c->waiting) {
-        FREE_AUTO char *jobs = condition_jobs_text(c->waiting);
+        FREE_AUTO char *jobs = status_jobs_text(c->waiting);
 
-        return condition_of(STATUS_TRUE, "Draining",
-                            xasprintf("%s: leaving; the drain waits for %s.", who, jobs));
+        return status_verdict(STATUS_TRUE, "Draining",
+                              xasprintf("%s: leaving; the drain waits for %s.", who, jobs));
     }
     if (c->phase == CLUSTER_COMPLETE)
-        return condition_of(STATUS_TRUE, "RemovingPods",
-                            xasprintf("%s: left the DVM; their pods are being removed.", who));
-    return condition_of(STATUS_TRUE, cluster_phase_name(c->phase),
-                        xasprintf("%s: leaving the DVM.", who));
+        return status_verdict(STATUS_TRUE, "RemovingPods",
+                              xasprintf("%s: left the DVM; their pods are being removed.", who));
+    return status_verdict(STATUS_TRUE, cluster_phase_name(c->phase),
+                          xasprintf("%s: leaving the DVM.", who));
 }
 
 static struct verdict progressing_growth(const struct facts *f)
 {
-    return condition_of(
+    return status_verdict(
         STATUS_TRUE, "Growing",
         xasprintf("%u of %u members are wired, %u pods exist.", f->wired, f->p->target, f->pods));
 }
@@ -192,13 +157,13 @@ static struct verdict progressing_growth(const struct facts *f)
 static struct verdict progressing_suspended(const struct facts *f)
 {
     if (f->stopped && f->in->npods == 0)
-        return condition_of(STATUS_FALSE, "Suspended", xstrdup("Nothing runs."));
+        return status_verdict(STATUS_FALSE, "Suspended", xstrdup("Nothing runs."));
     if (f->stopped)
-        return condition_of(STATUS_TRUE, "Suspending",
-                            xasprintf("%zu pods are being removed.", f->in->npods));
+        return status_verdict(STATUS_TRUE, "Suspending",
+                              xasprintf("%zu pods are being removed.", f->in->npods));
     if (f->p->record.campaign.present)
         return campaign_verdict(f);
-    return condition_of(STATUS_TRUE, "Suspending", xstrdup("The DVM is shutting down."));
+    return status_verdict(STATUS_TRUE, "Suspending", xstrdup("The DVM is shutting down."));
 }
 
 struct verdict condition_progressing(const struct facts *f)
@@ -208,37 +173,38 @@ struct verdict condition_progressing(const struct facts *f)
     struct verdict v;
 
     if (f->trouble && f->trouble->reason[0])
-        return condition_of(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
+        return status_verdict(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
     if (any_foreign(f, &v) || status_pod_stuck(f, false, &v))
         return v;
     if (p->blocked == PLAN_BLOCK_REJECTED)
-        return condition_of(STATUS_FALSE, "CampaignRejected",
-                            xasprintf("The head refused the last campaign: %s",
-                                      p->record.last.result ? p->record.last.result : "?"));
+        return status_verdict(STATUS_FALSE, "CampaignRejected",
+                              xasprintf("The head refused the last campaign: %s",
+                                        p->record.last.result ? p->record.last.result : "?"));
     if (f->in->cluster->suspend)
         return progressing_suspended(f);
     if (p->record.campaign.present)
         return campaign_verdict(f);
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return condition_of(STATUS_KEEP, "Connecting",
-                            xstrdup("The operator is connecting to the head."));
+        return status_verdict(STATUS_KEEP, "Connecting",
+                              xstrdup("The operator is connecting to the head."));
     if (f->in->head.link == PLAN_LINK_DOWN && p->record.incarnation[0])
-        return condition_of(STATUS_TRUE, "HeadUnreachable",
-                            text_down(f, "Nothing is removed until it answers."));
+        return status_verdict(STATUS_TRUE, "HeadUnreachable",
+                              text_down(f, "Nothing is removed until it answers."));
     if (!set->exists || f->in->head.link != PLAN_LINK_UP)
-        return condition_of(STATUS_TRUE, "Starting", xstrdup("The head is starting."));
+        return status_verdict(STATUS_TRUE, "Starting", xstrdup("The head is starting."));
     if (status_release_runs(f, &v))
         return v;
     if (set->replicas != p->target || f->wired < p->target)
         return progressing_growth(f);
     FREE_AUTO char *outdated = status_outdated_text(f);
     if (outdated)
-        return condition_of(STATUS_FALSE, "OutdatedPods",
-                            xasprintf("These pods have an older image or template: %s. To replace "
-                                      "them, delete them one by one, or suspend and resume the "
-                                      "DvmCluster.",
-                                      outdated));
-    return condition_of(STATUS_FALSE, "UpToDate", text_whole(f));
+        return status_verdict(
+            STATUS_FALSE, "OutdatedPods",
+            xasprintf("These pods have an older image or template: %s. To replace "
+                      "them, delete them one by one, or suspend and resume the "
+                      "DvmCluster.",
+                      outdated));
+    return status_verdict(STATUS_FALSE, "UpToDate", text_whole(f));
 }
 
 struct verdict condition_resizing(const struct facts *f)
@@ -250,30 +216,30 @@ struct verdict condition_resizing(const struct facts *f)
     if (p->record.campaign.present && p->record.campaign.kind == CLUSTER_SHRINK)
         return campaign_verdict(f);
     if (f->in->cluster->suspend)
-        return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+        return status_verdict(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return condition_of(STATUS_KEEP, "Connecting",
-                            xstrdup("The operator is connecting to the head."));
+        return status_verdict(STATUS_KEEP, "Connecting",
+                              xstrdup("The operator is connecting to the head."));
     if (f->in->head.link == PLAN_LINK_UP && status_release_runs(f, &v))
         return v;
     if (set->exists && set->replicas != p->target)
         return progressing_growth(f);
     if (f->in->head.link == PLAN_LINK_DOWN)
-        return condition_of(
+        return status_verdict(
             p->record.incarnation[0] ? STATUS_UNKNOWN : STATUS_TRUE,
             p->record.incarnation[0] ? "HeadUnreachable" : "Starting",
             xstrdup("The number of wired members is unknown, since the head does not answer."));
     if (f->wired < p->target)
         return progressing_growth(f);
-    return condition_of(STATUS_FALSE, "Stable", xstrdup("No member is joining or leaving."));
+    return status_verdict(STATUS_FALSE, "Stable", xstrdup("No member is joining or leaving."));
 }
 
 struct verdict condition_suspended(const struct facts *f)
 {
     if (!f->in->cluster->suspend)
-        return condition_of(STATUS_FALSE, "NotRequested", xstrdup("spec.suspend is false."));
+        return status_verdict(STATUS_FALSE, "NotRequested", xstrdup("spec.suspend is false."));
     if (f->stopped && f->in->npods == 0)
-        return condition_of(STATUS_TRUE, "Suspended", xstrdup("Nothing runs."));
+        return status_verdict(STATUS_TRUE, "Suspended", xstrdup("Nothing runs."));
     struct verdict v = progressing_suspended(f);
     v.value = STATUS_FALSE;
     return v;

@@ -27,9 +27,9 @@ static bool is_reached(const struct verdict *progressing)
 struct verdict status_ready(const struct verdict *progressing)
 {
     if (progressing->value == STATUS_KEEP)
-        return condition_of(STATUS_KEEP, progressing->reason, xstrdup(progressing->message));
-    return condition_of(is_reached(progressing) ? STATUS_TRUE : STATUS_FALSE, progressing->reason,
-                        xstrdup(progressing->message));
+        return status_verdict(STATUS_KEEP, progressing->reason, xstrdup(progressing->message));
+    return status_verdict(is_reached(progressing) ? STATUS_TRUE : STATUS_FALSE, progressing->reason,
+                          xstrdup(progressing->message));
 }
 
 static const struct plan_pod *pod_of(const struct facts *f, uint32_t vpid)
@@ -77,20 +77,20 @@ struct verdict status_degraded(const struct facts *f, const struct verdict *avai
     struct verdict v;
 
     if (progressing->value == STATUS_FALSE && !is_reached(progressing))
-        return condition_of(STATUS_TRUE, progressing->reason, xstrdup(progressing->message));
+        return status_verdict(STATUS_TRUE, progressing->reason, xstrdup(progressing->message));
     if (f->in->cluster->suspend)
-        return condition_of(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+        return status_verdict(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
     if (status_pod_stuck(f, false, &v)) {
         v.value = STATUS_TRUE;
         return v;
     }
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return condition_of(STATUS_KEEP, "Connecting",
-                            xstrdup("The operator is connecting to the head."));
+        return status_verdict(STATUS_KEEP, "Connecting",
+                              xstrdup("The operator is connecting to the head."));
     if (f->in->head.link == PLAN_LINK_DOWN && f->p->record.incarnation[0])
-        return condition_of(STATUS_TRUE, available->reason, xstrdup(available->message));
+        return status_verdict(STATUS_TRUE, available->reason, xstrdup(available->message));
     FREE_AUTO char *lost = lost_text(f);
     if (lost)
-        return condition_of(STATUS_TRUE, "MembersLost", xstrdup(lost));
-    return condition_of(STATUS_FALSE, "AsExpected", xstrdup("No fault is known."));
+        return status_verdict(STATUS_TRUE, "MembersLost", xstrdup(lost));
+    return status_verdict(STATUS_FALSE, "AsExpected", xstrdup("No fault is known."));
 }

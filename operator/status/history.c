@@ -161,13 +161,13 @@ bool status_release_runs(const struct facts *f, struct verdict *v)
         json_t *release = encode_release(c);
         const json_t *waiting = json_object_get(release, "waitingFor");
         FREE_AUTO char *who = release_targets_text(release);
-        FREE_AUTO char *jobs = condition_jobs_text(waiting);
+        FREE_AUTO char *jobs = status_jobs_text(waiting);
         const char *wait = waiting ? "; the drain waits for " : "";
 
-        *v = condition_of(STATUS_TRUE, api_phase_name(c->phase),
-                          xasprintf("%s: leaving by campaign %s, which the operator has not "
-                                    "begun%s%s.",
-                                    who, c->id, wait, waiting ? jobs : ""));
+        *v = status_verdict(STATUS_TRUE, api_phase_name(c->phase),
+                            xasprintf("%s: leaving by campaign %s, which the operator has not "
+                                      "begun%s%s.",
+                                      who, c->id, wait, waiting ? jobs : ""));
         json_decref(release);
         return true;
     }
@@ -179,7 +179,7 @@ static void report_release(const struct status_sink *n, const json_t *old, const
     FREE_AUTO char *who = release_targets_text(now);
     const char *id = status_text(now, "id");
     const json_t *ended = json_object_get(now, "endedJobs");
-    FREE_AUTO char *jobs = condition_jobs_text(ended);
+    FREE_AUTO char *jobs = status_jobs_text(ended);
 
     if (!old) {
         FREE_AUTO char *note = xasprintf("Campaign %s: %s will leave", id, who);

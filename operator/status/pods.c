@@ -90,17 +90,17 @@ static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
                                          "RunContainerError", NULL};
 
     if (pod->unschedulable && !pod->node)
-        *v = condition_of(STATUS_FALSE, "Unschedulable",
-                          xasprintf("Pod %s: no node takes it: %s", pod->name,
-                                    *pod->unschedulable ? pod->unschedulable : "no message"));
+        *v = status_verdict(STATUS_FALSE, "Unschedulable",
+                            xasprintf("Pod %s: no node takes it: %s", pod->name,
+                                      *pod->unschedulable ? pod->unschedulable : "no message"));
     else if (status_is_pull_failure(pod->waiting))
-        *v = condition_of(STATUS_FALSE, "ImagePullFailed", pull_text(pod));
+        *v = status_verdict(STATUS_FALSE, "ImagePullFailed", pull_text(pod));
     else if (one_of(pod->waiting, config))
-        *v = condition_of(STATUS_FALSE, "PodCannotStart",
-                          xasprintf("Pod %s: %s (%s).", pod->name,
-                                    pod->message ? pod->message : "no message", pod->waiting));
+        *v = status_verdict(STATUS_FALSE, "PodCannotStart",
+                            xasprintf("Pod %s: %s (%s).", pod->name,
+                                      pod->message ? pod->message : "no message", pod->waiting));
     else if (pod->waiting && strcmp(pod->waiting, "CrashLoopBackOff") == 0)
-        *v = condition_of(STATUS_FALSE, "DaemonCrashes", crash_text(pod));
+        *v = status_verdict(STATUS_FALSE, "DaemonCrashes", crash_text(pod));
     else
         return false;
     return true;

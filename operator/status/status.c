@@ -17,13 +17,6 @@
 
 #include <string.h>
 
-const char *status_text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-
-    return s ? s : "";
-}
-
 static const json_t *find_condition(const json_t *conditions, const char *type)
 {
     const json_t *c;
@@ -168,7 +161,7 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
     char *text =
         xasprintf("%s. The operator changes nothing until the spec is corrected.", message);
 
-    return old_with(c, old_status, condition_of(STATUS_FALSE, "InvalidSpec", text), now_ms);
+    return old_with(c, old_status, status_verdict(STATUS_FALSE, "InvalidSpec", text), now_ms);
 }
 
 json_t *status_unreadable(const struct cluster *c, const json_t *old_status, const char *message,
@@ -179,7 +172,7 @@ json_t *status_unreadable(const struct cluster *c, const json_t *old_status, con
                            "edit dvmcluster %s -n %s --subresource=status.",
                            message, c->name, c->ns);
 
-    return old_with(c, old_status, condition_of(STATUS_FALSE, "StatusUnreadable", text), now_ms);
+    return old_with(c, old_status, status_verdict(STATUS_FALSE, "StatusUnreadable", text), now_ms);
 }
 
 /* The status without the parts that change all the time. */
@@ -226,7 +219,7 @@ static char *targets_of(const json_t *campaign)
         c.first = (uint32_t)json_integer_value(json_array_get(list, 0));
         c.last = (uint32_t)json_integer_value(json_array_get(list, n - 1));
     }
-    return condition_targets_text(&c);
+    return status_targets_text(&c);
 }
 
 static void events_of_running(const struct status_sink *n, const json_t *before, const json_t *now)
@@ -259,7 +252,7 @@ static void events_of_ended(const struct status_sink *n, const json_t *before, c
     bool shrink = strcmp(status_text(now, "kind"), "Shrink") == 0;
     const json_t *ended = json_object_get(now, "endedJobs");
     FREE_AUTO char *who = targets_of(now);
-    FREE_AUTO char *jobs = condition_jobs_text(ended);
+    FREE_AUTO char *jobs = status_jobs_text(ended);
     FREE_AUTO char *note = NULL;
     if (shrink && strcmp(phase, "Complete") == 0)
         note = xasprintf("Campaign %s: %s left the DVM and their pods are removed%s%s%s%s",

@@ -29,8 +29,13 @@ struct status_sink { /* takes the Events */
     void *arg;
 };
 
+/* words.c */
 /* The text of a field; "": absent. */
 const char *status_text(const json_t *o, const char *key);
+struct verdict status_verdict(enum status_value value, const char *reason, char *message);
+/* "daemon 5" or "daemons 5 to 8"; "2 jobs: a (3 ranks), b (1 rank)". On the heap. */
+char *status_targets_text(const struct cluster_campaign *c);
+char *status_jobs_text(const json_t *jobs);
 
 /* history.c: releases, losses and ended jobs, in the status and as Events. */
 void status_put_history(json_t *status, const struct plan_input *in);
@@ -38,7 +43,7 @@ void status_history_events(const struct status_sink *n, const json_t *before, co
 /* The first release that runs; false: there is none. */
 bool status_release_runs(const struct facts *f, struct verdict *v);
 
-struct verdict condition_of(enum status_value value, const char *reason, char *message);
+/* conditions.c */
 struct verdict condition_available(const struct facts *f);
 struct verdict condition_progressing(const struct facts *f);
 struct verdict condition_resizing(const struct facts *f);
@@ -55,9 +60,5 @@ bool status_pod_stuck(const struct facts *f, bool head_only, struct verdict *v);
 #define STATUS_PODS_NAMED 8
 /* The names of the pods whose template is old, on the heap; NULL: there are none. */
 char *status_outdated_text(const struct facts *f);
-
-/* "daemon 5" or "daemons 5 to 8"; "2 jobs: a (3 ranks), b (1 rank)". On the heap. */
-char *condition_targets_text(const struct cluster_campaign *c);
-char *condition_jobs_text(const json_t *jobs);
 
 #endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads what the plan, the status and the Events need from a pod's object. */
+#include "operator/model/timestamp.h"
+#include "operator/reconcile/reconcile_private.h"
+
+#include <string.h>
+
+/* The end of a container counts as the cause of a loss for so long. */
+#define CONTAINER_END_FRESH_MS 120000
+
+const json_t *reconcile_field(const json_t *o, const char *a, const char *b, const char *c)
+{
+    o = json_object_get(json_object_get(o, a), b);
+    return c ? json_object_get(o, c) : o;
+}
+
+const char *reconcile_text(const json_t *o, const char *a, const char *b, const char *c)
+{
+    return json_string_value(reconcile_field(o, a, b, c));
+}
+
+const json_t *pod_daemon_status(const json_t *pod)
+{
+    const json_t *list = reconcile_field(pod, "status", "containerStatuses", NULL), *s;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, s)
+    {
+        const char *name = json_string_value(json_object_get(s, "name"));
+
+        if (name && strcmp(name, OBJECTS_CONTAINER) == 0)
+            return s;
+    }
+    return NULL;
+}
+
+static const char *daemon_image(const json_t *pod)
+{
+    const json_t *list = reconcile_field(pod, "spec", "containers", NULL), *c;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, c)
+    {
+        const char *name = json_string_value(json_object_get(c, "name"));
+
+        if (name && strcmp(name, OBJECTS_CONTAINER) == 0)
+            return json_string_value(json_object_get(c, "image"));
+    }
+    return NULL;
+}
+
+bool pod_outdated(const json_t *pod, const json_t *set)
+{
+    const char *has = reconcile_text(pod, "metadata", "labels", "controller-revision-hash");
+    const char *update = reconcile_text(set, "status", "updateRevision", NULL);
+    json_int_t seen =
+        json_integer_value(reconcile_field(set, "status", "observedGeneration", NULL));
+    json_int_t is = json_integer_value(reconcile_field(set, "metadata", "generation", NULL));
+
+    return has && update && seen == is && strcmp(has, update) != 0;
+}
+
+/* The end of the present container, or of the one before it. */
+static const json_t *find_end(const json_t *status)
+{
+    const json_t *ended = reconcile_field(status, "state", "terminated", NULL);
+
+    return ended ? ended : reconcile_field(status, "lastState", "terminated", NULL);
+}
+
+const char *pod_container_end(const json_t *pod, int64_t now_ms, long long *code)
+{
+    const json_t *ended = find_end(pod_daemon_status(pod));
+    int64_t at_ms = 0;
+
+    const char *at = json_string_value(json_object_get(ended, "finishedAt"));
+    if (!at || timestamp_parse(at, &at_ms) || at_ms < now_ms - CONTAINER_END_FRESH_MS)
+        return NULL;
+    *code = json_integer_value(json_object_get(ended, "exitCode"));
+    return json_string_value(json_object_get(ended, "reason"));
+}
+
+static const json_t *find_condition(const json_t *pod, const char *type)
+{
+    const json_t *list = reconcile_field(pod, "status", "conditions", NULL), *c;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, c)
+    {
+        const char *t = json_string_value(json_object_get(c, "type"));
+
+        if (t && strcmp(t, type) == 0)
+            return c;
+    }
+    return NULL;
+}
+
+static bool condition_true(const json_t *pod, const char *type)
+{
+    const char *s = json_string_value(json_object_get(find_condition(pod, type), "status"));
+
+    return s && strcmp(s, "True") == 0;
+}
+
+const char *pod_disruption(const json_t *pod)
+{
+    if (condition_true(pod, "DisruptionTarget"))
+        return json_string_value(
+            json_object_get(find_condition(pod, "DisruptionTarget"), "reason"));
+    return reconcile_text(pod, "status", "reason", NULL);
+}
+
+/* True if the node of the pod has not answered for longer than the pod tolerates. */
+static bool is_node_lost(const json_t *pod)
+{
+    const char *why = pod_disruption(pod);
+
+    return why && (strcmp(why, "DeletionByTaintManager") == 0 || strcmp(why, "NodeLost") == 0);
+}
+
+static const char *find_scheduler_words(const json_t *pod)
+{
+    const json_t *c = find_condition(pod, "PodScheduled");
+    const char *reason = json_string_value(json_object_get(c, "reason"));
+
+    if (!reason || strcmp(reason, "Unschedulable") != 0)
+        return NULL;
+    const char *message = json_string_value(json_object_get(c, "message"));
+    return message ? message : "";
+}
+
+const char *pod_started(const json_t *pod)
+{
+    return reconcile_text(pod_daemon_status(pod), "state", "running", "startedAt");
+}
+
+void pod_read(const json_t *pod, struct plan_pod *out)
+{
+    const json_t *status = pod_daemon_status(pod);
+    const json_t *waiting = reconcile_field(status, "state", "waiting", NULL);
+    const json_t *ended = find_end(status);
+
+    out->uid = reconcile_text(pod, "metadata", "uid", NULL);
+    out->deleting = reconcile_field(pod, "metadata", "deletionTimestamp", NULL) != NULL;
+    out->ready = condition_true(pod, "Ready");
+    out->node_lost = is_node_lost(pod);
+    out->waiting = json_string_value(json_object_get(waiting, "reason"));
+    out->message = json_string_value(json_object_get(waiting, "message"));
+    out->image = daemon_image(pod);
+    out->unschedulable = find_scheduler_words(pod);
+    out->node = reconcile_text(pod, "spec", "nodeName", NULL);
+    out->ended = json_string_value(json_object_get(ended, "reason"));
+    out->ended_code = json_integer_value(json_object_get(ended, "exitCode"));
+}
