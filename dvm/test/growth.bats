@@ -7,7 +7,12 @@
 bats_require_minimum_version 1.5.0
 load lib
 
-setup_file() { build_all; }
+hostile=${HOSTILE_PROBE:-$repo/build/probe/hostile_probe}
+
+setup_file() {
+    build_all
+    [ -n "${HOSTILE_PROBE:-}" ] || make -s -C "$repo" build/probe/hostile_probe >&2
+}
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
 
@@ -62,5 +67,22 @@ heaps() {
     for vpid in 0 1; do
         [ $(($(metric "$vpid" process_heap_bytes) - heap[vpid])) -lt 45000 ]
         [ "$(metric "$vpid" process_open_fds)" -le $((fds[vpid] + 2)) ]
+    done
+}
+
+# 20,000 requests that stay would take 8 MB.
+@test "requests to refresh a cache, and requests to end the output of others, leave no memory in their daemon" {
+    local before mode
+    start_dvm 1 --slots 2
+    for mode in "refreshes 20000" "end-output 300"; do
+        # shellcheck disable=SC2086 # a mode and its number
+        prun --stdin none -n 1 "$hostile" $mode
+        before=$(metric 1 process_heap_bytes)
+        # shellcheck disable=SC2086
+        run prun --stdin none -n 1 "$hostile" $mode
+        echo "$output"
+        [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
+        echo "$mode: from $before to $(metric 1 process_heap_bytes) bytes"
+        [ "$(metric 1 process_heap_bytes)" -lt $((before + 1000000)) ]
     done
 }

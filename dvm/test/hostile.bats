@@ -9,12 +9,14 @@ load lib.bash
 # shellcheck disable=SC2034 # lib.bash uses it
 bin=${BIN:-$repo/build/asan/bin}
 hostile=${HOSTILE_PROBE:-$repo/build/probe/hostile_probe}
+tool=${TOOL_PROBE:-$repo/build/probe/tool_probe}
 
 setup_file() {
     build_all
     [ -n "${BIN:-}" ] || make -s -C "$repo" asan >&2
     export ASAN_OPTIONS=detect_leaks=0
     [ -n "${HOSTILE_PROBE:-}" ] || make -s -C "$repo" build/probe/hostile_probe >&2
+    [ -n "${TOOL_PROBE:-}" ] || make -s -C "$repo" build/probe/tool_probe >&2
 }
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
@@ -69,4 +71,85 @@ cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$(daemon_of "$1")/stat"; }
         # 2.4 s with the sanitizers; minutes if each key is compared with all others
         [ $(($(cpu_ticks 1) - before)) -lt $((20 * $(getconf CLK_TCK))) ]
     done
+}
+
+@test "messages whose headers come in two parts are answered" {
+    start_dvm 1 --slots 2
+    run prun --stdin none -n 1 "$hostile" halves 10
+    echo "$output"
+    [ "${lines[0]}" = "10 of 10 messages are answered" ]
+}
+
+@test "C27: connections that announce long messages are closed when a rank has announced more than two" {
+    start_dvm 1 --slots 2
+    run prun --stdin none -n 1 "$hostile" announce 16
+    echo "$output"
+    [ "${lines[0]}" = "2 of 16 connections are open" ]
+    [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
+}
+
+# peak_kb VPID: the most memory that the daemon has had.
+peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$(daemon_of "$1")/status"; }
+
+@test "C27: stored values take 128 MB for a rank's node and as much for others, and a commit beyond it is refused" {
+    local before bound_mb=$((2 * 128 + 64)) # two tables; and a message, as it comes and as it is unpacked
+    export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1
+    start_dvm 1 --slots 2
+    prun -n 1 true
+    before=$(peak_kb 1)
+    run prun --stdin none -n 1 "$hostile" store 150
+    echo "$output"
+    [ "${lines[0]}" = "42 of 150 values are stored: OUT OF RESOURCE" ]
+    [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
+    echo "from $before to $(peak_kb 1) KB"
+    [ "$(peak_kb 1)" -lt $((before + bound_mb * 1024)) ]
+    grep -q 'the value of stored.42 and those after it are not stored: a rank may store 262144 values and 128 MB' \
+        "$DVM_SESSION_DIR/1/prted.log"
+}
+
+@test "C27: a rank cannot store arrays about nodes, which the daemon gives" {
+    start_dvm 1 --slots 2
+    run prun --stdin none -n 1 "$hostile" arrays 10
+    echo "$output"
+    [ "${lines[0]}" = "0 of 10 arrays are stored" ]
+    [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
+}
+
+@test "a rank cannot end the output request of a tool" {
+    DVM_PMIX_TOOLS=1 start_dvm 1 --slots 4
+    local gate=$BATS_TEST_TMPDIR/gate says=$BATS_TEST_TMPDIR/says line uri
+    uri=$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")
+    mkfifo "$gate" "$gate.2" "$says"
+    # shellcheck disable=SC2016,SC2154 # for the ranks' shell; set by lib.bash
+    timeout --kill-after=10 "$limit" "$tool" run "$uri" pull 1 \
+        sh -c 'read -r _ < "$1"; echo first; read -r _ < "$1.2"; echo second' sh "$gate" < /dev/null > "$says" 3>&- &
+    local tool_pid=$!
+    exec {fd}< "$says"
+    expect() { read -r -t "$limit" -u "$fd" line && echo "it says: $line" && [ "$line" = "$1" ]; }
+    expect "pull: SUCCESS"
+    echo > "$gate"
+    expect first
+    run prun --stdin none -n 1 "$hostile" end-output 1
+    echo "$output"
+    [ "${lines[0]}" = "0 requests are ended" ]
+    echo > "$gate.2"
+    expect second
+    expect "ended with code 0"
+    wait "$tool_pid"
+}
+
+@test "a refreshed cache has the value that a rank of another daemon has put last" {
+    start_dvm 2 --slots 1
+    run prun --stdin none -n 2 "$hostile" refresh 3
+    echo "$output"
+    [[ "$output" == *"3 of 3 new values are found"* ]]
+    [ "$status" -eq 0 ]
+}
+
+@test "a refreshed cache has the value that a rank of the same daemon has put last" {
+    start_dvm 1 --slots 2
+    run prun --stdin none -n 2 "$hostile" refresh 3
+    echo "$output"
+    [[ "$output" == *"3 of 3 new values are found"* ]]
+    [ "$status" -eq 0 ]
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A rank that attacks the PMIx server of its own daemon: hostile_probe SEED CONNECTIONS,
- * hostile_probe silence N, hostile_probe case NAME (hostile_case.h; hostile_probe cases lists
- * them).
+ * hostile_probe MODE N (the modes are below, with what each does), hostile_probe case NAME
+ * (hostile_case.h; hostile_probe cases lists them).
  *
  * It is admitted as a client, and opens further connections to the server's port under its own
  * name. On each it says a hello and sends messages of all commands, made of typed fields and then
@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -189,6 +190,7 @@ static void open_connection(void)
         printf("the server's port is closed: %s\n", strerror(errno));
         exit(3);
     }
+    (void)setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
 }
 
 static bool send_message(uint32_t tag)
@@ -265,19 +267,44 @@ static bool recv_all(void *to, size_t len)
     return sock >= 0 && recv(sock, to, len, MSG_WAITALL) == (ssize_t)len;
 }
 
-/* Until the server has answered the last message of the connection, or has closed it. */
-static void await_last_answer(void)
+static struct {
+    char data[1u << 20];
+    size_t len;
+} answer;
+
+/* Into `answer`: the server's answer to the last message of the connection. False: it has closed
+ * the connection. */
+static bool await_last_answer(void)
 {
-    static char data[1u << 20];
     struct header h;
 
     do {
         if (!recv_all(&h, sizeof(h)))
-            return;
-        h.len = ntohl((uint32_t)h.len);
-        if (h.len > sizeof(data) || (h.len > 0 && !recv_all(data, h.len)))
-            return;
+            return false;
+        answer.len = ntohl((uint32_t)h.len);
+        if (answer.len > sizeof(answer.data) ||
+            (answer.len > 0 && !recv_all(answer.data, answer.len)))
+            return false;
     } while (ntohl(h.tag) != LAST_TAG);
+    return true;
+}
+
+/* The status with which the answer begins. */
+static pmix_status_t answered_status(void)
+{
+    pmix_status_t status = PMIX_ERROR;
+    pmix_byte_object_t bo = {.bytes = malloc(answer.len), .size = answer.len};
+    pmix_data_buffer_t packed;
+    int32_t n = 1;
+
+    if (!bo.bytes)
+        exit(2);
+    memcpy(bo.bytes, answer.data, answer.len);
+    PMIX_DATA_BUFFER_CONSTRUCT(&packed);
+    must(PMIx_Data_load(&packed, &bo), "PMIx_Data_load");
+    must(PMIx_Data_unpack(NULL, &packed, &status, &n, PMIX_STATUS), "PMIx_Data_unpack");
+    PMIX_DATA_BUFFER_DESTRUCT(&packed);
+    return status;
 }
 
 /* The value as an attribute and as a committed one, twice: the second replaces the first. */
@@ -301,15 +328,20 @@ static void send_value(unsigned which)
     send_bytes(&b, 400);
 }
 
-static void attack_by_case(unsigned which)
+static void open_admitted(void)
 {
-    static struct bytes b;
-
     open_connection();
     if (!say_hello()) {
         printf("not admitted\n");
         exit(3);
     }
+}
+
+static void attack_by_case(unsigned which)
+{
+    static struct bytes b;
+
+    open_admitted();
     if (cases[which].key) {
         send_value(which);
     } else {
@@ -318,20 +350,236 @@ static void attack_by_case(unsigned which)
     }
     begin_case(&b, CMD_NONE);
     send_bytes(&b, LAST_TAG);
-    await_last_answer();
+    (void)await_last_answer();
     hang_up();
 }
 
-static int attack_by_name(const char *name)
+static void attack_by_name(const char *name)
 {
     for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (strcmp(name, cases[i].name) == 0) {
-            honest = true;
             attack_by_case(i);
-            return 0;
+            return;
         }
     }
-    return -1;
+    exit(2);
+}
+
+/* The server has read what was sent before on other connections. */
+static void await_round_trips(const struct bytes *b)
+{
+    for (int i = 0; i < 2; i++) {
+        send_bytes(b, LAST_TAG);
+        (void)await_last_answer();
+    }
+}
+
+/* halves N: N messages, each with a header that comes in two parts. */
+static void halve_headers(unsigned n)
+{
+    static struct bytes b;
+    struct header h = {.index = (int32_t)htonl(me.rank), .tag = htonl(LAST_TAG)};
+    const size_t half = sizeof(h) / 2;
+    unsigned answered = 0;
+    int slow, other;
+
+    begin_case(&b, CMD_NONE);
+    h.len = htonl((uint32_t)b.used);
+    open_admitted();
+    slow = sock;
+    sock = -1;
+    open_admitted();
+    other = sock;
+    for (unsigned i = 0; i < n; i++) {
+        sock = slow;
+        (void)send_all(&h, half);
+        sock = other;
+        await_round_trips(&b);
+        sock = slow;
+        (void)(send_all((char *)&h + half, sizeof(h) - half) && send_all(b.data, b.used));
+        answered += await_last_answer();
+    }
+    printf("%u of %u messages are answered\n", answered, n);
+}
+
+#define MOST_ANNOUNCED 64
+
+/* announce N: N connections that each announce a message of 79 MB, of which nothing comes; until
+ * the server has closed all but two. */
+static void announce(unsigned n)
+{
+    struct header h = {
+        .index = (int32_t)htonl(me.rank), .tag = htonl(LAST_TAG), .len = htonl(79u << 20)};
+    struct pollfd fds[MOST_ANNOUNCED];
+    nfds_t still = 0;
+    char byte;
+
+    for (; still < n && still < MOST_ANNOUNCED; still++) {
+        open_admitted();
+        (void)send_all(&h, sizeof(h));
+        fds[still] = (struct pollfd){.fd = sock, .events = POLLIN};
+        sock = -1;
+    }
+    while (still > 2 && poll(fds, still, 20000) > 0) {
+        for (nfds_t i = still; i-- > 0;) {
+            if (fds[i].revents && recv(fds[i].fd, &byte, 1, MSG_DONTWAIT) <= 0)
+                fds[i] = fds[--still];
+        }
+    }
+    printf("%lu of %u connections are open\n", (unsigned long)still, n);
+}
+
+#define STORED_BYTES (3u << 20)
+
+/* store N: N commits of a value of 3 MB, each of a key of its own, for all nodes. */
+static void store_values(unsigned n)
+{
+    static char data[STORED_BYTES];
+    static struct bytes values, b;
+    uint8_t scope = PMIX_GLOBAL;
+    unsigned stored = 0;
+    pmix_status_t last = PMIX_SUCCESS;
+    char key[32];
+
+    open_admitted();
+    for (unsigned i = 0; i < n; i++) {
+        snprintf(key, sizeof(key), "stored.%u", i);
+        values.used = 0;
+        add_packed(&values, &(int32_t){1}, PMIX_INT32, false);
+        add_string(&values, key);
+        add_type(&values, PMIX_BYTE_OBJECT);
+        add_count(&values, sizeof(data));
+        add_bytes(&values, data, sizeof(data));
+        begin_case(&b, CMD_COMMIT);
+        add_packed(&b, &scope, PMIX_SCOPE, true);
+        add_packed(&b, &(int32_t){1}, PMIX_INT32, false);
+        add_bytes(&b, "\1", 1);
+        add_count(&b, values.used);
+        add_bytes(&b, values.data, values.used);
+        send_bytes(&b, LAST_TAG);
+        if (!await_last_answer())
+            break;
+        last = answered_status();
+        stored += last == PMIX_SUCCESS;
+    }
+    printf("%u of %u values are stored: %s\n", stored, n, name_of(last));
+}
+
+/* arrays N: N commits of an array about nodes, which only the host gives. */
+static void store_arrays(unsigned n)
+{
+    static struct bytes values, b;
+    uint8_t scope = PMIX_GLOBAL;
+    unsigned stored = 0;
+
+    open_admitted();
+    for (unsigned i = 0; i < n; i++) {
+        values.used = 0;
+        add_packed(&values, &(int32_t){1}, PMIX_INT32, false);
+        add_string(&values, PMIX_NODE_INFO_ARRAY);
+        add_array(&values, PMIX_INFO, 1);
+        add_info(&values, PMIX_NODEID, 0, 1000 + i);
+        begin_case(&b, CMD_COMMIT);
+        add_packed(&b, &scope, PMIX_SCOPE, true);
+        add_packed(&b, &(int32_t){1}, PMIX_INT32, false);
+        add_bytes(&b, "\1", 1);
+        add_count(&b, values.used);
+        add_bytes(&b, values.data, values.used);
+        send_bytes(&b, LAST_TAG);
+        stored += await_last_answer() && answered_status() == PMIX_SUCCESS;
+    }
+    printf("%u of %u arrays are stored\n", stored, n);
+}
+
+static void make_refresh(struct bytes *to, pmix_rank_t rank)
+{
+    begin_case(to, CMD_REFRESH_CACHE);
+    put_string(to, me.nspace);
+    add_packed(to, &rank, PMIX_PROC_RANK, true);
+}
+
+/* refreshes N: N requests for what the server has of this rank. */
+static void request_refreshes(unsigned n)
+{
+    static struct bytes b;
+    unsigned answered = 0;
+
+    make_refresh(&b, me.rank);
+    open_admitted();
+    for (unsigned i = 0; i < n; i++) {
+        send_bytes(&b, LAST_TAG);
+        answered += await_last_answer();
+    }
+    printf("%u of %u requests are answered\n", answered, n);
+}
+
+static void put_number(uint32_t n)
+{
+    pmix_value_t v;
+
+    PMIX_VALUE_LOAD(&v, &n, PMIX_UINT32);
+    must(PMIx_Put(PMIX_GLOBAL, CASE_KEY, &v), "PMIx_Put");
+    must(PMIx_Commit(), "PMIx_Commit");
+    must(PMIx_Fence(NULL, 0, NULL, 0), "PMIx_Fence");
+}
+
+static bool is_refreshed(pmix_rank_t rank, uint32_t n)
+{
+    static struct bytes b;
+    static struct bytes value;
+
+    value.used = 0;
+    add_string(&value, CASE_KEY);
+    add_type(&value, PMIX_UINT32);
+    add_packed(&value, &n, PMIX_UINT32, false);
+    make_refresh(&b, rank);
+    send_bytes(&b, LAST_TAG);
+    return await_last_answer() && memmem(answer.data, answer.len, value.data, value.used);
+}
+
+/* refresh N, of two ranks: rank 0 gets a value of rank 1, which then puts another one N times. */
+static void refresh_cache(unsigned n)
+{
+    pmix_proc_t other = me;
+    pmix_value_t *v = NULL;
+    unsigned found = 0;
+
+    other.rank = 1;
+    put_number(1000);
+    if (me.rank == 0)
+        must(PMIx_Get(&other, CASE_KEY, NULL, 0, &v), "PMIx_Get");
+    if (me.rank == 0)
+        open_admitted();
+    for (uint32_t i = 1; i <= n; i++) {
+        must(PMIx_Fence(NULL, 0, NULL, 0), "PMIx_Fence");
+        put_number(1000 + i);
+        if (me.rank == 0)
+            found += is_refreshed(other.rank, 1000 + i);
+    }
+    if (me.rank == 0)
+        printf("%u of %u new values are found\n", found, n);
+    must(PMIx_Fence(NULL, 0, NULL, 0), "PMIx_Fence");
+}
+
+#define MOST_REQUESTS 64
+
+/* end-output N: requests the end of requests for output that this rank has not made. */
+static void end_output_of_others(unsigned n)
+{
+    static struct bytes b;
+    unsigned ended = 0;
+
+    open_admitted();
+    for (size_t id = 0; id < MOST_REQUESTS; id++) {
+        begin_case(&b, CMD_IOF_DEREG);
+        add_packed(&b, &(size_t){0}, PMIX_SIZE, true);
+        add_packed(&b, &id, PMIX_SIZE, true);
+        for (unsigned i = 0; i < n; i++) {
+            send_bytes(&b, LAST_TAG);
+            ended += await_last_answer() && answered_status() == PMIX_SUCCESS;
+        }
+    }
+    printf("%u requests are ended\n", ended);
 }
 
 /* An honest question on the connection of PMIx_Init(). */
@@ -345,6 +593,33 @@ static void ask(uint64_t connections)
            name_of(PMIx_Lookup(&nothing, 1, NULL, 0)));
     fflush(stdout);
     _exit(0);
+}
+
+static const struct {
+    const char *name;
+    void (*attack)(unsigned n);
+} modes[] = {{"halves", halve_headers},
+             {"announce", announce},
+             {"store", store_values},
+             {"arrays", store_arrays},
+             {"refreshes", request_refreshes},
+             {"refresh", refresh_cache},
+             {"end-output", end_output_of_others}};
+
+/* False: it is a seed. */
+static bool run_direct(const char *what, const char *arg)
+{
+    honest = true;
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strcmp(what, modes[i].name) == 0) {
+            modes[i].attack((unsigned)strtoul(arg, NULL, 10));
+            return true;
+        }
+    }
+    honest = strcmp(what, "case") == 0;
+    if (honest)
+        attack_by_name(arg);
+    return honest;
 }
 
 int main(int argc, char **argv)
@@ -365,11 +640,8 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     find_port();
     begin();
-    if (strcmp(argv[1], "case") == 0) {
-        if (attack_by_name(argv[2]) < 0)
-            return 2;
+    if (run_direct(argv[1], argv[2]))
         ask(1);
-    }
     seed = strtoull(argv[1], NULL, 10);
     n = strtoull(argv[2], NULL, 10);
     all_types = seed >= ALL_TYPES;

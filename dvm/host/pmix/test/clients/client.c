@@ -115,7 +115,7 @@ static int client_direct_modex(int argc, char **argv)
 }
 
 /* A value that was put again after a first get: a get with PMIX_GET_REFRESH_CACHE returns the new
- * one; with 5.0.7 the old one. */
+ * one. */
 static int client_refresh(int argc, char **argv)
 {
     pmix_value_t *v = NULL;
@@ -132,8 +132,7 @@ static int client_refresh(int argc, char **argv)
     put_number("test.number", 2000 + me.rank);
     fence(false);
     must(PMIx_Get(&other, "test.number", &anew, 1, &v), "asking anew");
-    must_equal(number_of(v), (PMIX_VERSION_MAJOR < 5 ? 2000 : 1000) + other.rank,
-               "number, asked for anew");
+    must_equal(number_of(v), 2000 + other.rank, "number, asked for anew");
     PMIX_VALUE_RELEASE(v);
     fence(false);
     return stop();
