@@ -7,9 +7,10 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export LSAN_OPTIONS="suppressions=$PWD/ci/lsan.supp:print_suppressions=0"
 export UBSAN_OPTIONS=print_stacktrace=1
-# Schedules with up to 64 daemons, and with 1,024. Seed 4 of the latter alone takes ten minutes: daemons that are named by
-# shrinks come again by the thousand, and the checker looks at every member after each input of the head.
-readonly SMALL=2000 LARGE=12 LARGE_FROM=5
+# Schedules with up to 64 daemons, the first ones of them also with the sanitizers, and with 1,024. Seed 4 of the latter
+# alone takes ten minutes: daemons that are named by shrinks come again by the thousand, and the checker looks at every
+# member after each input of the head.
+readonly SMALL=2000 SANITIZED=800 LARGE=12 LARGE_FROM=5
 readonly FRESH=600 # with seeds that no run has had before; a failure prints the command that repeats it
 readonly MINUTES=8 CORES=2   # on an idle machine
 jobs=$(nproc)
@@ -27,14 +28,15 @@ cpu_seconds() {
 run_ci() {
     local build=$1 begun=$SECONDS cpu fresh
     fresh=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
-    timeout --kill-after=5 1500 "$build/asan/sim" --seed 1 --seeds $SMALL --nodes-max 64 --jobs "$jobs" --matrix
+    timeout --kill-after=5 1500 "$build/release/sim" --seed 1 --seeds $SMALL --nodes-max 64 --jobs "$jobs" --matrix
+    timeout --kill-after=5 1500 "$build/asan/sim" --seed 1 --seeds $SANITIZED --nodes-max 64 --jobs "$jobs"
     timeout --kill-after=5 1500 "$build/release/sim" --seed $LARGE_FROM --seeds $LARGE --nodes 1024 --jobs "$jobs"
     echo "fresh seeds from $fresh on:"
     timeout --kill-after=5 600 "$build/release/sim" --seed "$fresh" --seeds $((FRESH / 2)) --nodes-max 64 --jobs "$jobs"
     timeout --kill-after=5 600 "$build/release/sim" --seed "$fresh" --seeds $((FRESH / 2)) --nodes-max 4 --jobs "$jobs"
     times >"$build/sim.times" # not in a subshell: that one has waited for nobody
     cpu=$(cpu_seconds "$build/sim.times")
-    echo "$((SMALL + LARGE + FRESH)) schedules in $((SECONDS - begun)) s, $cpu s of CPU of the $((MINUTES * 60 * CORES)) s that $CORES cores have in $MINUTES minutes"
+    echo "$((SMALL + SANITIZED + LARGE + FRESH)) schedules in $((SECONDS - begun)) s, $cpu s of CPU of the $((MINUTES * 60 * CORES)) s that $CORES cores have in $MINUTES minutes"
     [ "$cpu" -le $((MINUTES * 60 * CORES)) ]
 }
 
