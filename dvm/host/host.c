@@ -1,7 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins the services of a daemon: creates each with what it needs of others, and passes upcalls of
- * the PMIx library, of the network and of other daemons to the service that they are for. No
- * service names another one: all that they have to do with each other is here. */
+/* Joins the services of a daemon: creates each one with what it needs of others, and passes every
+ * event to the service that it is for.
+ *
+ * In: upcalls of connections, of the PMIx library, of jobs' output and of jobs' files; messages of
+ * other daemons; the core's actions. Out: calls of services, of the core and of the daemon's parts.
+ *
+ * Order: host_create() makes the host and the service for ranks. The daemon then builds its parts
+ * with the tables of upcalls from this file. host_join() makes the other services. host_destroy()
+ * comes after the end of the parts, except the core.
+ *
+ * Invariants: no service includes the header of another one in services/. One that needs another is
+ * given a table of functions here. A connection belongs to peers if its certificate is a daemon's
+ * or this daemon has made it, otherwise to clients. Upcalls of connections run between host_enter()
+ * and host_drain().
+ *
+ * Failures: a PMIx server that hangs ends this daemon with its ranks (core_fail()). An action of
+ * the core that is for no service is left to the daemon (host_carry_out()). */
 #include "dvm/host/host.h"
 
 #include "base/log/log.h"

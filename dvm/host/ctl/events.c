@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* GET /v1/events: the open streams and their events. */
+/* GET /v1/events: the open streams and their events.
+ *
+ * In: a call, which may name an incarnation and the first event; new events of the core; the ends
+ * of readers. Out: a line of JSON for each event, and an empty line every CTL_KEEPALIVE_MS over
+ * HTTPS.
+ *
+ * A stream first sends the kept events from the named one on, then each new event. If the call
+ * names no event, the stream begins with the next one.
+ *
+ * Invariant: the events of a stream are in order, and none is left out.
+ *
+ * Failures: 503 NotHead at a member; 400 for a malformed number, or a number without an
+ * incarnation; 410 Gone for another incarnation or an event that is not kept; 503 TooManyStreams
+ * beyond CTL_STREAMS_MAX. A reader that is too slow loses its stream, with a log line: an HTTPS
+ * answer ends, a local client gets no further lines. */
 #include "base/log/log.h"
 #include "dvm/host/ctl/ctl_private.h"
 

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The daemon's metrics in Prometheus' text format; docs/control-api.md lists them. */
+/* The daemon's metrics in Prometheus' text format; docs/control-api.md lists them.
+ *
+ * In: the core's counters and state, at the head also its view of the DVM, and /proc/self. Out: the
+ * text of one answer to /metrics, on the heap.
+ *
+ * Every daemon gives its own state, tree and links, and the figures of its process. Members,
+ * campaigns, size, fence and events are given by the head alone. A value of /proc that cannot be
+ * read is 0. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "dvm/host/ctl/ctl_private.h"

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Chooses which environment variables go with a job. */
+/* Chooses which environment variables go with a job.
+ *
+ * In: the environment of the submitter, its words of -x and the working directory; at the daemon a
+ * program that was submitted elsewhere, and the daemon's own environment. Out: a list of VAR=VALUE.
+ *
+ * Variables in `left_out` stay behind, except those in `kept`. Variables in `of_host` stay behind
+ * if the job runs elsewhere, and the daemon adds its own values. PWD and then the words of -x are
+ * put last, and replace earlier entries. environ_complete() gives a program without a working
+ * directory the daemon's HOME, unless files come with the job.
+ *
+ * Invariant: environ_complete() never replaces a variable that is set.
+ *
+ * Failures: a malformed word of -x, a variable that is not set, or more than JOB_ARGS_MAX variables
+ * give an error, and no list. environ_complete() adds none beyond JOB_ARGS_MAX. */
 #include "dvm/host/jobspec/environ.h"
 
 #include "base/buf/buf.h"

@@ -1,10 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A connection from its socket to its end. In: sockets of listen.c and dial.c, bytes. Out: the
- * upcalls on_open, on_frame, on_drained and on_closed. Upcalls come only from libevent's
- * deferred callbacks and our timers. Only a connection's own timer frees it, so it still exists
- * when an upcall returns. A failed or closed connection makes one on_closed call, with the first
- * reason. Limits: a time for the handshake, NET_FRAME_MAX per frame, and the pending bytes
- * (net.h). */
+/* A connection from its socket to its end.
+ *
+ * In: sockets of listen.c and dial.c, libevent's callbacks, timers. Out: the upcalls on_open,
+ * on_frame, on_drained and on_closed.
+ *
+ * An outgoing connection is DIALING (dial.c). With its socket it is in the HANDSHAKE, then OPEN. A
+ * local connection needs no handshake and is open on the next turn. A close with flush makes it
+ * FLUSHING, then LINGERING (closing.c). At its end it is DEAD, and the next turn frees it.
+ *
+ * Invariants: upcalls come only from libevent's deferred callbacks and our timers. Only a
+ * connection's own timer frees it, or net_destroy(). So it still exists when an upcall returns.
+ * Complete frames that have arrived are delivered before the end of the peer is reported.
+ *
+ * Failures: on_closed is called once, with the reason. It is not called after net_close(), nor for
+ * an incoming connection that was not reported as open. An incoming connection that is refused is
+ * logged.
+ *
+ * Limits: the dialer's timeout for an outgoing connection, the door's time for an incoming
+ * handshake (listen.c), NET_FRAME_MAX per frame, NET_PENDING_MAX bytes that wait (frame.c). */
 #include "base/buf/buf.h"
 #include "base/door/door.h"
 #include "base/log/log.h"

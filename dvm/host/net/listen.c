@@ -1,9 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Listening sockets: which connections are accepted, and how many.
  *
- * TLS ports and local sockets have budgets apart (base/door): strangers at a port never take the
- * place of a tool at the local socket. A connection in its handshake is idle and makes room; one
- * that is open is busy. */
+ * In: addresses and paths to listen on; connections that arrive; handshakes that are complete
+ * (net_listen_admit()). Out: sockets for conn.c; handshakes that are dropped.
+ *
+ * TLS ports and local sockets have separate budgets (base/door): strangers at a port never take the
+ * place of a tool at the local socket. A TLS connection is an idle stranger during its handshake,
+ * then a known peer and busy. A local connection is busy at once. Only idle connections make room.
+ *
+ * Invariants: a local socket has mode 0600, and accepts only processes of this user or of root. A
+ * socket file is replaced only if no process listens on it.
+ *
+ * Limits: NET_STRANGERS_MAX handshakes, NET_STRANGERS_PER_SOURCE of them from one address,
+ * NET_PEERS_MAX peers, NET_LOCAL_MAX local connections; fewer if the process may have few
+ * descriptors. A turn accepts at most ACCEPTS_MAX connections. A handshake has NET_HANDSHAKE_MS, or
+ * NET_HANDSHAKE_HURRY_MS while there are many.
+ *
+ * Failures: a refused connection is closed, and at most one per second is logged. A handshake that
+ * is late or makes room is closed without a log line. Without a free descriptor or memory, the
+ * listener pauses for RETRY_MS. */
 #include "base/buf/buf.h"
 #include "base/door/door.h"
 #include "base/log/log.h"

@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The socket to the spawner: commands out in order, reports in. */
+/* The queue of commands to the spawner, and the reports that come back.
+ *
+ * In: commands of the other files of this directory; the socket's readiness; the retry timer. Out:
+ * one packet for each command, with the descriptors of a start; for each report except ALIVE an
+ * upcall, or a call of odls_proc.c.
+ *
+ * A command is queued, sent, then freed, and our copies of its descriptors are closed. A turn sends
+ * at most ODLS_SENDS_MAX commands and reads at most REPORTS_MAX reports. While commands remain, the
+ * socket is watched for writing, except during a pause.
+ *
+ * Invariants: commands are sent in the order in which they were queued. Sending never blocks. Each
+ * report that can be read shows that the spawner answers (odls_watch.c).
+ *
+ * Failures: if the memory file of a start cannot be made, that rank has failed
+ * (odls_proc_failed()). With too many descriptors in flight, sending pauses for ODLS_RETRY_MS. A
+ * closed or broken socket means that the spawner is lost (odls_lose()), and later commands are
+ * dropped. A malformed report, or one about an unknown rank, is logged and ignored.
+ *
+ * Limit: odls_start() bounds the bytes of queued starts (ODLS_QUEUE_MAX); other commands are not
+ * counted. */
 #include "base/log/log.h"
 #include "dvm/host/odls/odls_private.h"
 #include "dvm/host/spawner/spawn_sock.h"

@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Cleanup requests: lists become paths, paths are checked, duplicates merged, contradictions
- * refused. */
+ * refused. docs/cleanup.md has the rules.
+ *
+ * In: the attributes of a request, or the cleanups of a job's description; the scope of a process
+ * or of a job. Out: the request as paths with flags; changed() for each path that is new in its
+ * scope, or whose flags have changed.
+ *
+ * A request is read and checked against itself (cleanup_req_read()). Then it is checked against a
+ * scope (cleanup_check()), and added to it (cleanup_take()).
+ *
+ * Invariants: a path has one spelling (normal_path()), so two spellings of it count as one. If each
+ * request was checked, no path of a scope is both removed and ignored. Recursion and leave-topdir
+ * hold for a directory if any request has them, only-empty if all have it.
+ *
+ * Failures: a request is refused as a whole. PMIX_ERR_BAD_PARAM: a path is not allowed.
+ * PMIX_ERR_CONFLICTING_CLEANUP_DIRECTIVES: a path is to be removed and ignored.
+ * PMIX_ERR_OUT_OF_RESOURCE: more than CLEANUP_PATHS_MAX paths in the request or the scope.
+ *
+ * No file is touched here: jobclean.c passes the paths on, and the spawner removes them. */
 #include "dvm/host/pmix/cleanup.h"
 
 #include "base/buf/buf.h"

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Credentials: makes them for connected processes, and reports the holder of one to be checked. */
+/* Credentials: requests of connected clients to make one or to check one, and the answers.
+ *
+ * In: PMIx_Get_credential and PMIx_Validate_credential, on the library's thread; the results of
+ * services/credentials.c. Out: the holder of the wanted credential (on_cred_get()), or the bytes to
+ * be checked (on_cred_check()); for the client the bytes, or the holder as a list of attributes.
+ *
+ * Invariants: the holder is the process as this daemon knows it: its job, rank, user and group. A
+ * client of no known job is a tool, and has the daemon's user and group. A tool is accepted only
+ * where tools may attach, and if its namespace is neither a job's nor the servers'. If the client
+ * gives an expected user or group, the check succeeds only for a holder with these.
+ *
+ * Failures: an unknown required attribute, or a list of types without CRED_TYPE, gives
+ * PMIX_ERR_NOT_SUPPORTED. A credential that is empty or longer than CRED_MAX gives
+ * PMIX_ERR_INVALID_CRED. A client that is neither a local rank nor an accepted tool gets
+ * PMIX_ERR_NO_PERMISSIONS.
+ *
+ * Signatures are made and checked in dvm/host/cred, not here. */
 #include "dvm/host/cred/cred.h"
 #include "dvm/host/pmix/pmix_private.h"
 

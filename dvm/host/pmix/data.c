@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Publish, lookup and unpublish: requests of local ranks are packed for the head, its answers are
- * unpacked for them. */
+/* Publish, lookup and unpublish: requests of local clients are packed for the head, its answers are
+ * unpacked for them.
+ *
+ * In: upcalls on the library's thread; the end of a rank (data_rank_gone()); the head's answer to a
+ * lookup. Out: on_data() on the loop's thread, with a letter for the operation and a blob in the
+ * form of store.h; the values that were found, on the library's thread.
+ *
+ * The letters are 'p' for publish, 'l' for lookup, 'u' for unpublish and 'e' for the end of a rank.
+ * The head is notified of the end of ranks that have published with PMIX_PERSIST_PROC, and of no
+ * others.
+ *
+ * Invariants: a value is in the library's own packing, and the head does not read it. The end of a
+ * rank takes the same path as its requests, so it follows all data that the rank has published.
+ *
+ * Failures: an unknown attribute that is marked as required gives PMIX_ERR_NOT_SUPPORTED. A request
+ * of more than PMIX_SRV_BLOB_MAX bytes gives PMIX_ERR_OUT_OF_RESOURCE. A malformed answer, or one
+ * with more than PMIX_SRV_KEYS_MAX values, gives PMIX_ERR_UNPACK_FAILURE. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <stdlib.h>

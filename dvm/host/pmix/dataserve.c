@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's side of publish and lookup: answers from the store, and keeps lookups that wait for
- * a value. */
+/* The head's side of publish and lookup: answers from the store, and keeps lookups that wait for a
+ * value.
+ *
+ * In: requests of all daemons (pmix_srv_data_ask()); the ends of jobs; timers. Out: one call of
+ * done() for each request, maybe within the call.
+ *
+ * A lookup with PMIX_WAIT waits until the store has enough values for it, its timeout has passed,
+ * or its job has ended. Each publish that succeeds checks all waiting lookups, the oldest first.
+ *
+ * Invariant: a waiting lookup reads no value before all that it wants are there. So a value that is
+ * removed by its first read is not lost to a lookup that goes on waiting.
+ *
+ * Failures: a timeout gives PMIX_ERR_TIMEOUT, the end of the job PMIX_ERR_NOT_FOUND, and the end of
+ * the server PMIX_ERR_UNREACH. The end of a rank does not end its lookup.
+ *
+ * Limit: WAITERS_MAX lookups wait. A further one is answered at once with the values that are
+ * there. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <string.h>

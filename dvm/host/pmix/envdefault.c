@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Environment of a rank beside PMIx's own variables: the variables that Open MPI needs here and
- * scripts expect. */
+ * scripts expect. docs/pmix/environment.md gives the reasons.
+ *
+ * In: the environment of the rank with PMIx's variables; its job; what the daemon knows of the host
+ * and its CPUs. Out: the same environment with more variables.
+ *
+ * A default is set only if the variable is missing, so a user's value is kept. Numbers of the rank,
+ * and the directory of the job's files, replace inherited values: these may be another rank's. The
+ * directory for shared memory is set, where daemons may share the host, if it is missing or the
+ * parent job's.
+ *
+ * Failure: if the network interfaces cannot be listed, loopback is not taken for the only one. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <ifaddrs.h>

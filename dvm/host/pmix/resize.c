@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Allocation_request: reads the request, answers it at once, and sends the event at its
- * end. */
+/* PMIx_Allocation_request: reads the request, gives its answer, and sends the event at its end.
+ * docs/pmix/resize.md has the attributes and statuses.
+ *
+ * In: the directive and the attributes of a rank or tool, on the library's thread; the core's
+ * answer; the end of an accepted request. Out: a struct resize_request and a list of nodes for
+ * on_resize(); the answer with a status, the campaign's id and its phase; one event to the
+ * requester alone.
+ *
+ * PMIX_ALLOC_EXTEND, _RELEASE and _REQ_CANCEL are supported. All others are refused, since the DVM
+ * is the only allocation. An attribute that its directive does not read is ignored, unless it is
+ * marked as required.
+ *
+ * Invariants: the event is PMIX_DVM_IS_READY after success, otherwise PMIX_ERR_DVM_MOD with the
+ * cause. Only handlers for these codes receive it.
+ *
+ * Failures: a malformed attribute gives PMIX_ERR_BAD_PARAM, as does a value above its limit
+ * (API_ID_MAX, RESIZE_LIST_MAX, VPID_MAX, API_DEADLINE_MAX). An unknown directive or required
+ * attribute gives PMIX_ERR_NOT_SUPPORTED. A rank that has ended gets no event, only a log line.
+ *
+ * Whether the DVM can have the size is decided by the head, not here. */
 #include "api/api.h"
 #include "base/log/log.h"
 #include "dvm/host/pmix/pmix_private.h"

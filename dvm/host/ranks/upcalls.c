@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Upcalls of odls. Those about ranks are reported to the core, those about writers and readers
- * of files go to writer.c and reader.c. */
+/* Upcalls of odls and of the files protocol. Those about ranks are reported to the core; those
+ * about writers and readers of files go to writer.c and reader.c.
+ *
+ * In: starts, failures, output, stops and ends of processes, by namespace and rank; pieces of
+ * files. Out: reports to the core; output of ranks for iof; calls of writer.c and reader.c.
+ *
+ * The prefix of a namespace (WRITER_PREFIX, READER_PREFIX) says that the process is no rank. When a
+ * rank ends, the kind of its end is determined first, then the PMIx server is notified. If paths
+ * are registered for the rank, the core gets the report after their removal, otherwise at once. The
+ * end of a rank's output is a report of its own, made when both streams have ended.
+ *
+ * Invariants: each report to the core is made between host_enter() and host_drain(). Output of a
+ * job without a submitter's daemon (JOB_NO_VPID) is dropped.
+ *
+ * Failures: when the spawner is lost, the jobs' directories are removed and this daemon ends
+ * (core_fail()). A leftover process that holds a rank's output open gives one note for each job and
+ * daemon. What a writer or reader prints to its standard error is logged. */
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Assemblies: processes that PMIx_Connect has joined, and who is notified of a rank's loss. */
+/* Assemblies: processes that PMIx_Connect has joined, and who is notified of a rank's loss.
+ *
+ * In: connects and disconnects of ranks here that have succeeded; ends of jobs; lost ranks, as the
+ * head reports them. Out: one pmix_srv_notify_lost() for each lost rank, with its receivers.
+ *
+ * The receivers are the other ranks of the job if they go on, and the process that has spawned the
+ * job. All processes of the rank's assemblies are receivers too. A process may be in several
+ * assemblies.
+ *
+ * An assembly ends when one disconnect names all its processes. The processes of a job that ends
+ * leave all assemblies, and an empty assembly is removed.
+ *
+ * Limit: ASSEMBLIES_MAX. A further connect is logged and not kept: its processes are not notified
+ * of each other's loss. */
 #include "dvm/host/services/assemblies.h"
 
 #include "base/log/log.h"

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* PMIx_Query_info about jobs. The head makes a table of its jobs, and of the processes of jobs
- * that the query names. The library of the asking daemon answers from this table. */
+/* PMIx_Query_info about jobs, answered from a table that the head makes.
+ *
+ * In: namespaces that a query of a local client names (queries_ask()); at the head the question of
+ * a daemon (APP_QUERY_ASK). Out: the question to the head; at the head the encoded table, which
+ * pmix/query.c of the asking daemon reads.
+ *
+ * The table has the slots of all wired members, and all jobs that the head knows. It has the
+ * processes of a job only if the question names the job.
+ *
+ * Failures: APP_NAMES_MAX or more bytes of names give PMIX_ERR_BAD_PARAM. A malformed question, or
+ * a daemon that is not the head, gives PMIX_ERR_NOT_FOUND. A table of more than TABLE_MAX bytes
+ * gives PMIX_ERR_OUT_OF_RESOURCE. */
 #include "dvm/host/services/queries.h"
 
 #include "base/log/log.h"
