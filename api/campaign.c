@@ -1,5 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Campaign requests and records: encode and decode side by side. */
+/* Campaign requests and records: encode and decode side by side.
+ *
+ * In: a request or a record as a struct or as a JSON object. Out: the other one. A shrink has a
+ * drain policy; an absent one means Wait without a deadline. A grow has no drain: it has a deadline
+ * as a whole.
+ *
+ * Failures: decoding stops at the first bad field, names it, and leaves nothing allocated. Targets
+ * are ascending and at most API_TARGETS_MAX. A list of jobs has at most REFS_MAX entries with
+ * RANKS_MAX ranks each. Sequences and phases are not judged here: the head does that. */
 #include "api/campaign.h"
 
 #include "api/fields.h"

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's whole view: encode and decode side by side. */
+/* The head's whole view: encode and decode side by side.
+ *
+ * In: struct api_dvm, or the JSON object of a head. Out: the other one. Incarnation, members, size
+ * and events must be there; fence, jobs and campaigns may be absent.
+ *
+ * Failures: a bad element ends the decoding; the error names it with its list and index, and
+ * nothing is left allocated. Lists are limited to MEMBERS_MAX, JOBS_MAX, CAMPAIGNS_MAX and
+ * HOLDS_MAX elements. The encoder checks no length of a list. */
 #include "api/dvm.h"
 
 #include "api/fields.h"

@@ -1,5 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Typed, limited fields of JSON objects: reads that remember the first failure, and safe writes. */
+/* Typed, limited fields of JSON objects: reads that remember the first failure, and safe writes.
+ *
+ * In: a JSON object of a peer. Out: values within the caller's limits, or an error that names the
+ * first bad field. Reads after a failure give 0, NULL or the default, so a decoder checks `bad`
+ * once at its end.
+ *
+ * Limits: integers are signed 64-bit numbers. A text is refused beyond its limit when it is read,
+ * and cut when it is written. fields_put_str() cuts between characters and replaces malformed bytes
+ * by '?', so that every text it writes is valid UTF-8. An optional field with null counts as
+ * absent. */
 #include "api/fields.h"
 
 #include "base/buf/buf.h"

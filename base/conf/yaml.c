@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Turns libyaml's events into jansson values and refuses the parts of YAML that configurations do
- * not need. */
+ * not need.
+ *
+ * In: a text of at most CONF_MAX_BYTES and its name for messages. Out: a new reference, or NULL and
+ * an error, with line and column where it has any.
+ *
+ * One function for each kind of value reads events until its end: read_scalar(), read_sequence(),
+ * read_mapping(). conf_plain_scalar() decides the type of a plain scalar without a tag; any other
+ * scalar is a string. A text without a document gives JSON's null.
+ *
+ * Refused: anchors, aliases, tags other than !!str, NUL characters, keys that are no scalars or
+ * that are there twice, a second document. More than DEPTH_MAX levels are refused, too. An error of
+ * libyaml's reader has an offset in bytes, since it has no line. Files are read in file.c. */
 #include "base/conf/conf_private.h"
 
 #include "base/buf/buf.h"

@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The request as a handler sees it, and the answer to it. */
+/* The request as a handler sees it, and the answer to it.
+ *
+ * In: a dispatched struct httpd_req, and one answer of its handler, at once or later. Out: the
+ * request's parameters, query, body and peer; the answer for libevent.
+ *
+ * Invariants: an answer frees the request. Before that, it reports its connection as free for the
+ * next request. After the peer has closed, `ev` is NULL: the body is empty and the answer is
+ * discarded. Every answer says that it is not to be stored in a cache. An answer to HEAD has no
+ * body.
+ *
+ * Failures: a body that is no JSON object, or has a key twice, is an error for the handler. An
+ * answer that cannot be encoded becomes a 500 with a log line. A refusal's text is cut at
+ * MESSAGE_MAX. If it is not UTF-8, all its bytes beyond ASCII become '?'. Streams are in stream.c.
+ */
 #include "base/httpd/httpd_private.h"
 
 #include "base/buf/buf.h"

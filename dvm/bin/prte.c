@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* prte: starts, resizes and ends a local DVM, several daemons on this host without Kubernetes. */
+/* prte: starts, resizes and ends a local DVM, several daemons on this host without Kubernetes.
+ *
+ * In: a verb (start, resize, stop, run), its options and arguments. Out: calls of dvm/tools/ldvm,
+ * which does the work, and an exit code.
+ *
+ * Order: find_verb(), then parse_args(), which refuses options that the verb does not take, then
+ * the verb's function. `run` starts a DVM in a new directory of $TMPDIR or /tmp, runs prun in it as
+ * a child, and ends the DVM. Its exit code is prun's, or 128 and the signal.
+ *
+ * Failures and limits: a wrong command line gives 2, any other error 1. `run` ignores SIGINT once
+ * the DVM is ready, so that prun handles it. SIGTERM and SIGHUP end prte itself, and the DVM then
+ * stays until `prte stop --dvm DIR`. */
 #include "api/faults.h"
 #include "base/buf/buf.h"
 #include "base/conf/number.h"

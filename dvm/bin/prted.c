@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* prted: the daemon of a DVM: reads its options, splits off the spawner, runs the loop. */
+/* prted: the daemon of a DVM: reads its options, splits off the spawner, runs the loop.
+ *
+ * In: the command line and environment variables. Out: struct daemon_opts for dvm/host/daemon.h,
+ * the spawner's process, an exit code.
+ *
+ * Order: parse_environment(), parse_cmdline(), complete_cmdline() with defaults and checks. With
+ * FORKSERVER_LAST in the environment, this process forks one member for each vpid. CPUs, topology
+ * and credentials are read once before that. Each daemon then prepares its session directory,
+ * splits off the spawner and runs the loop.
+ *
+ * Invariants: the spawner is split off before the loop and before threads exist. A head has vpid 0,
+ * a member a vpid from 1 on and the address of a head.
+ *
+ * Failures: a wrong command line or environment gives EXIT_USAGE, another failure EXIT_FAILURE.
+ * After a loop without error the exit code is daemon_exit_code(). Unreadable CPUs are logged, and
+ * ranks are not bound. */
 #include "api/faults.h"
 #include "api/role.h"
 #include "base/buf/buf.h"

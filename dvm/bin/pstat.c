@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pstat: shows members, tree, jobs and campaigns of a DVM, and its events as they happen. */
+/* pstat: shows members, tree, jobs and campaigns of a DVM, and its events as they happen.
+ *
+ * In: the answer to GET /v1/dvm, or the event stream of a daemon. Out: tables, lines or JSON on
+ * standard output. With --json the view and the events are not decoded, so unknown fields stay.
+ *
+ * Failures: the exit code is 1 if the DVM does not answer, and 2 if the command line is wrong.
+ * --watch-events flushes each line, since programs read it. It ends with 0 when the daemon closes
+ * the stream, and does not connect again. */
 #include "dvm/tools/cli/call.h"
 #include "dvm/tools/cli/show.h"
 #include "dvm/tools/cli/usage.h"

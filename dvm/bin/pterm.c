@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pterm: ends a DVM and waits for its end; or ends or signals one job of it. */
+/* pterm: ends a DVM and waits for its end; or signals, ends or continues one job of it.
+ *
+ * In: the command line. Out: one request of the control API: PUT on /v1/shutdown, or on
+ * /v1/jobs/JOB/signal or /v1/jobs/JOB/continue.
+ *
+ * cli_shutdown() waits until the head has ended. If the directory is that of a local DVM,
+ * ldvm_finish() then ends the remaining daemons and removes it. After a request for a job, pterm
+ * waits for the answer only, not for the job's end.
+ *
+ * Failures: the exit code is 1 if the request is refused or not answered, or if a daemon cannot be
+ * ended. It is 2 if the command line is wrong. */
 #include "base/buf/buf.h"
 #include "base/conf/number.h"
 #include "dvm/tools/cli/call.h"

@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The walk through a directory to be removed: a descriptor for each level, and names below it only.
- */
+/* Removes one named path by descriptors, so that no link of a user and no exchanged directory leads
+ * elsewhere.
+ *
+ * In: remove_path() gets an absolute path, flags and rules (paths to be ignored, a budget). Out:
+ * entries are removed; false if the budget is used up, and the caller calls again.
+ *
+ * Order: open_parent() opens the path component by component. With REMOVE_DIR its last component
+ * must be a directory, and without it any other entry. With REMOVE_JOBS only the directories of
+ * jobs in it are removed. The walk then opens each directory by its parent's descriptor and removes
+ * its content, then the directory.
+ *
+ * Invariants: every operation of the walk names one entry below an open directory. A directory is
+ * checked again after it was opened, since it may have been exchanged. Without REMOVE_OURS only
+ * entries of the effective user and group are removed. A directory with REMOVE_DAEMON_HERE in it is
+ * not entered then, and no path directly in one is removed. A mount below the start of a walk is
+ * not entered.
+ *
+ * Failures and limits: an entry that cannot be removed stays, and no error is reported. Entries
+ * deeper than REMOVE_DEPTH_MAX levels stay. Kernels before 5.8 do not report a bind mount of the
+ * same file system. */
 #include "dvm/host/spawner/remove.h"
 
 #include "base/buf/buf.h"

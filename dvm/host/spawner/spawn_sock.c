@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Packets with descriptors over a local socket pair, and sealed memory files. */
+/* Packets with descriptors over a local socket pair, and sealed memory files for long contents.
+ *
+ * In: encoded messages and borrowed descriptors; bytes for a memory file. Out: one packet for each
+ * message; received bytes with descriptors that the caller owns; a descriptor or a mapping of the
+ * memory file. Messages are encoded and decoded in spawn_msg.c.
+ *
+ * Invariants: sending and receiving never block and raise no SIGPIPE. A received descriptor is
+ * close-on-exec. A memory file is mapped only if it has all of SEALS, so its bytes cannot change
+ * while they are decoded.
+ *
+ * Failures: SPAWN_SOCK_AGAIN asks the caller to wait for the descriptor, SPAWN_SOCK_LATER to try
+ * again after some ms. SPAWN_SOCK_GONE is final. A memory file that is empty, unsealed or longer
+ * than SPAWN_SPEC_MAX is refused. A mapping is never removed. */
 #include "dvm/host/spawner/spawn_sock.h"
 
 #include <errno.h>

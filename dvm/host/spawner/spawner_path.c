@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looks for a rank's program as a shell does, and names the reason if it cannot be executed. */
+/* Looks for a rank's program as a shell does, and names the reason if it cannot be executed.
+ *
+ * In: the rank's argv and the environment of this process. Out: spawner_path_exec() executes the
+ * program and returns only on failure. spawner_path_check() gives the path of a file that looks
+ * executable. Both return an errno value and fill `what`, the text for the user.
+ *
+ * Order: a name with '/' is tried as it is. Another name is tried in each directory of PATH, or of
+ * PATH_DEFAULT without one. A file that is missing or denied lets the search go on. Any other error
+ * ends the search, and so does a file whose interpreter or loader is missing.
+ *
+ * Failures: EACCES is returned if one file was denied and no other was found. A text without "#!"
+ * is handed to /bin/sh; a file with a NUL byte in its first HEAD_BYTES - 1 bytes is not. The check
+ * cannot see that the loader of libraries is missing: only the exec finds that. */
 #include "base/buf/buf.h"
 #include "dvm/host/spawner/spawner_private.h"
 

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Splits the daemon's program in two: its process becomes the spawner, its child goes on. */
+/* Splits the daemon's program in two: its process becomes the spawner, its child goes on.
+ *
+ * In: the spawner's program, its log level and the words of the command line. Out: in the child a
+ * struct spawner_handle (socket, pid, token). In the parent the spawner's program, which gets
+ * socket, daemon and token as arguments.
+ *
+ * Order: descriptors 0 to 2 are filled, so that no socket gets their numbers. The process becomes
+ * the subreaper. The spawner's signals are blocked before the fork, so that the spawner misses
+ * none. The daemon restores its own mask.
+ *
+ * Invariants: the spawner keeps the first process's pid and parent. It is the daemon's parent. Each
+ * side keeps one end of the socket pair.
+ *
+ * Failures: before the fork, spawner_split() returns -1. If the exec fails, the spawner exits. When
+ * the spawner ends, the daemon gets SIGCONT, which also continues a stopped daemon. The daemon
+ * finds its socket closed and ends itself. A daemon whose loop hangs is ended by SIGALRM after
+ * SPAWNER_OUTLIVE_S seconds. */
 #include "dvm/host/spawner/spawner.h"
 
 #include "base/buf/buf.h"

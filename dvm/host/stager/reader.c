@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The reader: files in, pieces out. A file that changes while it is read is refused. */
+/* The reader: reads a job's files at their source and writes them as pieces to the daemon.
+ *
+ * In: one frame with the list of paths, on `in`. Out: on `out`, for each file PIECE_FILE (its
+ * mode), any number of PIECE_DATA, then PIECE_END (its size and SHA-256). The last frame is
+ * STAGER_DONE or STAGER_FAILED.
+ *
+ * Invariants: files are sent whole, one after the other, in the order of the list. A data piece has
+ * at most `data_max` bytes. Size and modification time of a file are compared with those at its
+ * opening after each read.
+ *
+ * Failures: the first error ends the reader with STAGER_FAILED, an errno value and a text. A file
+ * that changes while it is read is refused with ESTALE, a path that is no regular file with EINVAL.
+ * If the daemon closes the pipe, the process ends and no report arrives. Writes block, so the
+ * daemon sets the pace by reading. */
 #include "base/err/err.h"
 #include "dvm/host/stager/stager.h"
 

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codec of the frames to and from the processes that read and write files. */
+/* Codec of the frames to and from the processes that read and write files, and their blocking I/O.
+ *
+ * In and out: lists of paths, pieces that are already encoded, and words (struct stager_word). A
+ * frame is a length of LENGTH_BYTES and that many bytes. The first byte tells a word from a piece:
+ * from STAGER_TAKEN on it is a word.
+ *
+ * Two sides: the daemon decodes with stager_next() from a buffer and never blocks here. The
+ * processes use stager_read_frame() and stager_write_all(), which block.
+ *
+ * Failures and limits: stager_next() refuses an empty frame, one longer than PIECE_MAX, and a
+ * malformed word. stager_read_frame() refuses more than STAGER_FRAME_MAX bytes with EPROTO. A list
+ * has at most JOB_FILES_MAX paths. Pieces are not decoded here (dvm/protocol/wire/piece.h). */
 #include "dvm/host/stager/stager.h"
 
 #include "dvm/protocol/wire/job.h"

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's view as tables; an event as a line. */
+/* The head's view as tables; an event as a line. The tree is in show_tree.c.
+ *
+ * In: decoded structures of api/dvm.h and api/event.h. Out: text for people, which may change:
+ * programs read JSON. In tables an absent text or an empty list is "-". A job in state VM_READY
+ * with a reason is shown as QUEUED. Times of events are in the local time zone. */
 #include "dvm/tools/cli/show.h"
 
 #include "base/buf/buf.h"

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Watches the daemons of a local DVM by pidfds. */
+/* Watches the daemons of a local DVM by pidfds, and signals them.
+ *
+ * In: processes that procs_start.c has started or that procs_adopt() takes over, and signals of
+ * this program. Out: procs_next() gives one event at a time: a process has ended, a signal has
+ * come, or the time has passed.
+ *
+ * Invariants: an ended process is reported once and then forgotten. A child of this program is
+ * reaped before its report, so its wait status is known. Signals go to pidfds, so a later process
+ * with the same number never gets one.
+ *
+ * Failures and limits: an adopted process that has already ended is skipped. An interrupted wait
+ * counts as PROCS_TIMEOUT. The wait status of an adopted process is not known. procs_destroy() ends
+ * no process and leaves the caught signals blocked. */
 #include "dvm/tools/ldvm/procs.h"
 
 #include "base/buf/buf.h"

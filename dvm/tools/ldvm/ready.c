@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for daemons by inotify, pidfds and events; never polls. */
+/* Waits for daemons by inotify, pidfds and events; never polls.
+ *
+ * In: the head's session directory, the ends of processes, the head's events. Out: the head's join
+ * port; later the fact that all members are wired.
+ *
+ * Order: ldvm_wait_ports() watches the directory before it reads the ports, so it misses no write.
+ * ldvm_head_open() opens the event stream. ldvm_wait_wired() then reads the members once, and
+ * events until none is missing. A member that is lost or departs counts as missing again.
+ *
+ * Failures: the end of a watched daemon (ECHILD) or a signal (EINTR) ends the wait. So do START_MS
+ * without any event, and the end of the event stream. Nothing is ended or removed here; that is the
+ * caller's part. */
 #include "dvm/tools/ldvm/ready.h"
 
 #include "base/buf/buf.h"

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Starts a local DVM, and serves one in the foreground. */
+/* Starts a local DVM as a whole or not at all, and serves one in the foreground.
+ *
+ * In: directory, size and limits; in the foreground, ends of daemons and signals. Out: the
+ * processes of a DVM whose members are all wired; later the removal of its directory.
+ *
+ * Order of a start: lock, directory, certificates, head, its port, members, all wired. The lock is
+ * held until the DVM is ready or removed. A DVM with a living daemon is refused by ldvm_make().
+ *
+ * Failures: if a step after ldvm_make() fails, the daemons are killed and the directory is removed.
+ * The caller gets the last TAIL_BYTES of one log: that of the first vpid whose daemon has ended and
+ * has logged. Daemons that have not ended are given up after KILLED_MS without an event.
+ *
+ * In the foreground the first signal asks the head to end the DVM. If that fails, the daemons get
+ * SIGTERM. A further signal sends SIGKILL, but only after the request has ended: cli_shutdown()
+ * blocks. When the head has ended, ldvm_finish() ends the rest. */
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/certs.h"

@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The life of one prun: a poll(2) loop between the daemon, the terminal and signals. In:
- * messages of the daemon, standard input, signals. Out: the ranks' output, input and signals for
- * the daemon, an exit code. The job is submitted first; then it is accepted, waits or runs, and
- * ends. After the first request to end it, prun waits a bounded time. Output waits in bounded
- * buffers; when they are full, the daemon is not read. A lost connection is made again by
- * resume.c; if that fails, prun ends with 123. */
+/* Runs one prun: submits or attaches to a job and follows it to its end, in a poll(2) loop.
+ *
+ * In: messages of the daemon, standard input, signals, the job's files. Out: the ranks' output;
+ * input, files and signals for the daemon; an exit code.
+ *
+ * States: submitted (no name), accepted (the name is known), running, ended (the code is set).
+ * After the end the rest of the output is written. A detached job counts as ended for prun once the
+ * DVM has accepted it, has reported a state, and has all its files.
+ *
+ * A first request to end the job sends SIGTERM, a second SIGKILL, a third leaves at once. From the
+ * first one on, prun waits end_wait_ms for the job's end, and longer while its output is not read.
+ *
+ * Invariants: the first exit code stays. From OUTPUT_FULL bytes of waiting output on, the daemon is
+ * not read. Standard input is not read while more than STDIN_PENDING_MAX bytes wait for the daemon.
+ * From FILES_PENDING_MAX such bytes on, no more pieces of files are sent.
+ *
+ * Failures: resume.c makes a lost connection again. If that fails, the code is EXIT_CODE_LOST. A
+ * daemon that closes before it has accepted the job gives EXIT_CODE_NOT_LAUNCHED; so do unreadable
+ * files, whose job is ended. Lost output turns exit code 0 into 1. SUBMIT_AWAY lets the caller
+ * submit at another daemon. */
 #include "dvm/tools/submit/run.h"
 
 #include "dvm/host/jobspec/files.h"

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Options of mpirun, mpiexec and srun: those that we accept as well, and for the others the option
- * to use. */
+ * to use.
+ *
+ * In: one word of the command line and the table of our options. Out: the word that replaces it, no
+ * replacement, or an error that names the option to use.
+ *
+ * Order: our own options come first, then `same`, then `missing`. A value after '=' is kept. A word
+ * without a match is left to the parser, which reports unknown options. The values of options are
+ * not translated. */
 #include "dvm/tools/submit/words.h"
 
 #include "base/buf/buf.h"
