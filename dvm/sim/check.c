@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Invariants of every daemon: broadcasts, streams, stale epochs, repairs, agreement at rest. */
+/* Invariants of every daemon, checked from outside: broadcasts, streams, stale epochs, repairs,
+ * agreement at rest. It also calls the checks of the other check_ files.
+ *
+ * In: the simulator's hooks: frames that arrive, actions before they are carried out, steps within
+ * an input, and the end of each input. Out: the first failure, with the name of its invariant
+ * (check_failed(), check_text()); later ones are dropped.
+ *
+ * After each step of a daemon: its epoch, version and repairs fit the earlier ones. After each
+ * input: its links, its backlog and, at the head, all records. At rest (check_rest()): all daemons
+ * agree with the head's tree, every test message has arrived, and no slot is in use.
+ *
+ * Names: link-exactly-once, xcast-exactly-once, stale-epoch, one-repair, no-circles,
+ * no-send-to-leaving, files-before-start, checked-before-start, bounded-backlog, tree-agreement,
+ * slots-balance.
+ *
+ * Limits: a stream may hold BACKLOG_MAX bytes, and BACKLOG_PER_MEMBER more for each vpid. After a
+ * step, the head's records are checked only if a figure in struct seen_change has changed. A lost
+ * LEFT, and a missed broadcast that ended an epoch, fail only if no fault is injected
+ * (check_healthy()). */
 #include "dvm/sim/check.h"
 
 #include "dvm/sim/check_private.h"

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives among members: each participant sees each outcome once, and all see the same one. */
+/* Collectives among members: each participant sees each outcome once, and all see the same one.
+ *
+ * In: collectives that the schedule begins (check_gather()), its decision when a participant
+ * contributes (check_gather_go()), the action GATHER. Out: failures of gather-outcome.
+ *
+ * A collective has rounds with one signature. A participant contributes to a round after it has
+ * seen the outcome of the round before. Its contribution names the collective, the round and
+ * itself, so the result of a successful round shows whether every part is in it once.
+ *
+ * Invariants: an outcome comes only to a participant that has contributed, in its epoch, once for
+ * each round. At rest no participant that is still a member has a round left.
+ *
+ * Limits: at most PEERS_MAX participants and ROUNDS_MAX rounds; further ones are dropped. If the
+ * first participant is no member any more, outcomes may differ: it decides, and some peers may know
+ * its decision already. */
 #include "dvm/sim/check_private.h"
 
 #include "dvm/protocol/gather/gather.h"

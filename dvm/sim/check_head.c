@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Invariants of the head's records: jobs, slots, the fence, campaigns and their events. */
+/* Invariants of the head's records: jobs, slots, CPUs, the fence, campaigns and their events.
+ *
+ * In: the head's core after a step or an input (check_head()), with the memory of its last step.
+ * Out: failures by check_fail().
+ *
+ * Order: new events, campaigns, the fence, jobs, then slots and CPUs of each vpid. The sums of the
+ * later parts come from the earlier ones.
+ *
+ * Campaigns: one-terminal-event, all-or-nothing, and one-repair (a campaign keeps its broadcast).
+ * The fence: fence-sum (the shares are those of the changes that run). Jobs: mapped-ready,
+ * no-send-to-leaving, ready-is-true, nobody-parked-forever, nobody-starves. Slots and CPUs:
+ * slots-balance, cpus-balance. unrelated-loss: a held job goes on only after the operation that
+ * holds it has ended, and no loss ends it; a campaign ends after its broadcast.
+ *
+ * Limits: a step may contain several changes. So a member counts as wired if it was so when the
+ * step began. A target that was lost, or named by a shrink, in the step may be absent. A held job
+ * without a holder is a failure only after the whole input (settled). A job may be held for
+ * CHECK_HELD_MAX_MS of virtual time.
+ *
+ * check_let_go() checks nothing: it continues jobs that have stopped for a debugger. */
 #include "dvm/sim/check_private.h"
 
 #include <stdio.h>

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which daemon may be declared lost: none that runs, unless the waiting neighbour had no link to
- * it for the whole grace. And which job may end when only links have failed. */
+/* Checks which daemon may be declared lost, and which job may end when only links have failed.
+ *
+ * In: the links of each daemon after each input, LOST and REPORT messages, the head's events and
+ * its table of members. Out: failures by check_fail(), and the answer of check_excused().
+ *
+ * Memory: for each epoch of a vpid, whether it was wired, reported, lost, or has left (struct
+ * seen_life); for each daemon and epoch of a peer, when their link was last up (struct seen_link).
+ *
+ * unrelated-loss: a daemon reports a peer only after link_grace_ms without a link to it. The head
+ * declares a running daemon lost only for one of three causes: it was reported, the head itself has
+ * waited that long, or its report of a removal is head_absence_ms late. left-parks: a wired daemon
+ * that was removed parks, and does not join anew while that head runs.
+ *
+ * Limits: a daemon whose process or epoch has ended may always be declared lost. A report that is
+ * sent again is not checked again. check_excused() reads the cause of a job's end in the text for
+ * its submitter, so it depends on those words. */
 #include "dvm/sim/check_private.h"
 
 #include <stdlib.h>

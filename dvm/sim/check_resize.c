@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests of applications for another size. Each is answered once. The end of an accepted one is
- * reported once, to its requester only, unless the requester has ended. */
+/* Requests of applications for another size: each is answered once, and the end of an accepted one
+ * is reported once.
+ *
+ * In: requests that the schedule makes (check_resize()), the actions RESIZE_ANSWER and
+ * RESIZE_ENDED, the head's events on campaigns. Out: failures by check_fail().
+ *
+ * A request is made, then answered; it runs if it was accepted and is not complete with the answer.
+ * A running one is then notified of its end.
+ *
+ * asker-told-once: an answer comes once, at the daemon that has sent the request. The end is
+ * reported once, to the requester only, unless the requester has ended. Two requests with equal
+ * fields share a campaign, and its end counts for both. asker-within-limits: an accepted campaign
+ * of an application names no vpid outside the size limits in force.
+ *
+ * Limits: at rest a request is checked only while its daemon is a member in the same epoch. Its end
+ * is checked only while the head keeps the campaign. */
 #include "dvm/sim/check_private.h"
 
 #include <stdio.h>

@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Faults of the simulator: crashes, silence, broken and half-broken connections, partitions,
- * late frames, forged frames. */
+/* Faults of the simulator: crashes, silence, broken and half-broken connections, partitions, late
+ * frames, forged frames.
+ *
+ * In: calls of a schedule or a test that say which fault, on which daemons. Out: events in the
+ * simulator's queue (EV_CLOSED, EV_FRAME), and changed connections and daemons.
+ *
+ * A crash closes the daemon's connections; a daemon that vanishes leaves them open for its peers. A
+ * stopped daemon, and a partition, hold events back. A connection may break on both sides, on one
+ * side first, in one direction only, or become slow.
+ *
+ * Invariants: held events come later in their order, unless their daemon has ended. The end of a
+ * process frees its ranks, its files and its core, and increments its life. Random choices come
+ * from sim_random(), so the seed repeats them.
+ *
+ * Limits: sim_replay() knows at most OLD_FRAMES sent frames, of at most 4096 bytes each. It needs
+ * an open connection to their destination. A replayed frame has no number of its hop. sim_forge()
+ * needs a connection that is open on both sides. */
 #include "dvm/sim/sim_private.h"
 
 #include <stdlib.h>

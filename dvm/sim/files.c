@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Everything that precedes the start of ranks in the simulator. Registration and checks take a
- * random time. Files of jobs: submitters read them, and writers on the daemons put them on disks of
- * random speed. */
+/* The steps before the start of ranks in the simulator: registration, files of the job, checks.
+ *
+ * In: actions of a core for its ranks (sim_files_launch(), _take(), _drop(), _create()), pieces of
+ * files from the daemon's part for files, the virtual time. Out: reports by core_ranks() and
+ * core_proc(); pieces that the submitters of jobs read, as far as they have been granted room.
+ *
+ * A writer is a job on one daemon: registered, ready for pieces, written, created, checked,
+ * started, over. Without files it has neither the second nor the third step. It is freed when its
+ * ranks are over and the whole job has ended, or with its daemon. Registration, writing and checks
+ * take random times.
+ *
+ * Invariants: pieces come in the order that piece_follow() demands. The first piece out of order at
+ * a writer is kept for sim_files_wrong(), and the checker reports it. One at a submitter is a
+ * mistake of the simulator and aborts it.
+ *
+ * Failures that jobs ask for: a full disk (SIM_FULL) fails with ENOSPC; an absent directory
+ * (SIM_ABSENT) with ENOENT, on the job's last daemon; files that are dropped report EINTR.
+ *
+ * Nothing is written to a disk: a writer only counts the bytes of its pieces. */
 #include "dvm/sim/sim_private.h"
 
 #include <errno.h>

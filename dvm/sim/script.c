@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The random schedule: which action at what time, on which daemon. Pods come back as a
- * StatefulSet restores them. A schedule first lets the DVM form, then draws jobs, campaigns and
- * faults by its profile, then rests. At rest the invariants of check.h must hold and no job may
- * be left. Everything follows from the seed. Limits: the number of steps and the virtual time. */
+/* The random schedule: which action at what time, on which daemon.
+ *
+ * In: a seed, a number of daemons and a generation (struct script_opts). Out: the first invariant
+ * that failed, counts, and the matrix of phases, faults and jobs (struct script_result).
+ *
+ * Steps: the DVM forms; then 20 to 139 steps draw actions, with time between them; then no more
+ * jobs and faults are drawn until the DVM is at rest. An action is a job, a message, a collective,
+ * a campaign, a request, a signal, a departing client, or a fault. The profile limits the faults:
+ * none, those of links, those of members too, those of the head too.
+ *
+ * Invariants: everything follows from the seed and the options. A generation draws only the actions
+ * that script.h lists for it, so an old seed keeps its meaning. Pods come back as a StatefulSet
+ * restores them, up to the replicas.
+ *
+ * Failures: a failed invariant ends the schedule. Jobs and campaigns must end, and all wanted
+ * members come, within REST_MAX_MS of virtual time; else the schedule fails. After that,
+ * check_rest() and work_check() must hold. */
 #include "dvm/sim/script.h"
 
 #include "dvm/protocol/core/core_inspect.h"

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The jobs of a schedule. In: who may submit. Out: jobs of random size, duration and options;
- * submitters that depart; signals; ranks that abort. For each job the exit codes are kept that are
- * right while no daemon is lost: the expected one, and others that a random event may have caused.
- * Options are drawn only in the generations that have them, in the order of script.h. */
+/* The jobs of a schedule, and which ends of each are right.
+ *
+ * In: the daemon at which something happens. Out: jobs of random size, duration and options;
+ * submitters that depart; signals; ranks that abort; at the end failures by check_fail().
+ *
+ * For each job the exit codes are kept that are right while no daemon is lost: the expected one,
+ * and others that a random event may have caused (permit_end()). Options are drawn only in the
+ * generations that have them, in the order of script.h.
+ *
+ * At rest, jobs that the present members can never hold are ended by SIGKILL
+ * (work_end_too_large()). work_check() then demands that no rank runs, no submitter waits, and each
+ * job has a right end.
+ *
+ * Limits: SIM_JOBS_MAX jobs, and OTHER_MAX further exit codes for each. If daemons may have been
+ * lost, exit codes are not checked. The code of a job that was not launched is always right, and
+ * check_excused() permits ends that a lost link explains. */
 #include "dvm/sim/work.h"
 
 #include "dvm/protocol/core/core_inspect.h"

@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Strict decoding of the metadata and the spec of a DvmCluster. */
+/* Strict decoding of the metadata and the spec of a DvmCluster.
+ *
+ * In: the object as JSON, as the API server returned it. Out: struct cluster, which the caller
+ * frees with cluster_free().
+ *
+ * Order: cluster_decode() reads metadata, conditions and status, then the record in the status.
+ * cluster_decode_spec() checks the name and reads the spec into the same struct. They are separate
+ * because a user can make the spec invalid, and the operator still has to report that.
+ *
+ * Invariants: a field that is absent has its default (spec_defaults()). minReplicas <= replicas <=
+ * maxReplicas, where they are given. The user's template sets neither command, args nor image of
+ * the daemon's container.
+ *
+ * Failures: a wrong type or a value out of its limits is refused with the path of the field. Limits
+ * are CLUSTER_NAME_MAX, CLUSTER_MEMBERS_MAX, CLUSTER_SLOTS_MAX and API_NAME_MAX. The struct is
+ * empty after refused metadata or record. A time of contact that cannot be read counts as none.
+ *
+ * The schema of the CRD is not relied on: an object may be older than the schema. */
 #include "operator/model/cluster.h"
 
 #include "base/buf/buf.h"

@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The pod template of daemons: restricted security level, numeric user, read-only root, /dev/shm in
- * memory. */
+ * memory.
+ *
+ * In: a decoded DvmCluster, the role (head or member), the image. Out: a new JSON object with
+ * metadata and spec, for a StatefulSet.
+ *
+ * Order: the operator's own spec; over it the user's template (objects_merge()); the head's
+ * resources; the size of /dev/shm. The user's resources for the daemon's container apply
+ * to members only.
+ *
+ * Invariants: equal input gives an equal template, since a changed one outdates all pods. Limits of
+ * spec.faults that are the defaults are not written. The operator's labels replace the user's.
+ * Command, arguments and image of the daemon's container are the operator's: check_template() in
+ * operator/model/cluster.c refuses others.
+ *
+ * Limits: a member has the drain deadline and GRACE_SLACK_S to end, at most CLUSTER_GRACE_CAP_S,
+ * which is also its time without a deadline. A head has HEAD_GRACE_S. A pod leaves a node that does
+ * not answer after NODE_LOST_S, unless the user chose to wait. Nothing is requested from the server
+ * here. */
 #include "base/buf/buf.h"
 #include "operator/objects/objects_private.h"
 

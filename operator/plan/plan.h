@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The plan for one DvmCluster: a pure function of the observed state and the spec. */
+/* The plan for one DvmCluster: a pure function of the observed state and the spec.
+ *
+ * In: struct plan_input: the decoded DvmCluster with its record, its children and pods as observed,
+ * the head's view and its last answer, and ages of the present campaign. Out: struct plan: actions
+ * in order, the record that the status should hold, the size worked towards, and the cause if that
+ * is blocked.
+ *
+ * Invariants: PLAN_RECORD is the only action of its plan. Every other action has a precondition, so
+ * a plan may be carried out twice. Durations come from the monotonic clock; the wall clock is only
+ * recorded.
+ *
+ * Limits: a plan has at most PLAN_ACTIONS_MAX actions; further ones come with the next plan.
+ * again_ms asks for another plan even if nothing changes. plan.c describes the steps of a shrink
+ * and the effects of a failure. */
 #ifndef OPERATOR_PLAN_PLAN_H
 #define OPERATOR_PLAN_PLAN_H
 

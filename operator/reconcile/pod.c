@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads what the plan, the status and the Events need from a pod's object. */
+/* Reads what the plan, the status and the Events need from a pod's object.
+ *
+ * In: a cached pod as JSON, and for pod_outdated() its StatefulSet. Out: fields of struct plan_pod
+ * (pod_read()), the reason of a disruption, the end of the daemon's container, the time of its
+ * start. Texts are borrowed from the object.
+ *
+ * Invariants: only the daemon's container (OBJECTS_CONTAINER) is looked at. A pod is outdated only
+ * if the StatefulSet's controller has observed the set's present generation. The end of the present
+ * container goes before that of the one before it.
+ *
+ * Failures: an absent field, or one of another type, counts as not given: NULL, 0 or false. An end
+ * older than CONTAINER_END_FRESH_MS is no cause of a loss.
+ *
+ * pod_read() leaves the name, the vpid and the times of a pod to observe.c. */
 #include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"
 

@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reports about the ranks here, to the head and to the daemon of a job's submitter. */
+/* Reports about the ranks of this daemon: to the head, and at the end of their output to the daemon
+ * of the job's submitter.
+ *
+ * In: the record of a job here (struct local_job) after a step of it or of one of its ranks; the
+ * request ASK of a new head. Out: messages of CLASS_LAUNCH to the head: READY, NO_FILES, LAUNCHED,
+ * EXITED, REGISTERED, HELD, LOCAL_GONE, REPORT, LOCAL_JOB. IOF_END of CLASS_BULK to the
+ * submitter's daemon.
+ *
+ * Order: IOF_END follows the last output of the ranks here. LOCAL_GONE waits until IOF_END has
+ * arrived or that daemon's epoch has ended. If the submitter is a client at the head, LOCAL_GONE
+ * does not wait: the head itself waits for the output.
+ *
+ * Invariants: nothing is reported about the ranks of a former job, which the head has ended. After
+ * ASK, local_report_all() repeats the whole state of each other job. The head counts no repeated
+ * report twice.
+ *
+ * Failures: no report is kept here until it is acknowledged; dvm/protocol/rml does that. IOF_END is
+ * not sent to a daemon that is no member any more. */
 #include "dvm/protocol/core/local_private.h"
 
 #include <stdlib.h>

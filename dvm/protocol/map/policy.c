@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads and writes policies of mapping, ranking and binding as text. */
+/* Reads and writes policies of mapping, ranking and binding, and the policy for failed ranks, as
+ * text.
+ *
+ * In: the values of --map-by, --rank-by, --bind-to and --rtos, from an option or an attribute of
+ * PMIx_Spawn. Out: fields and flags of struct job_spec, or the text of such fields (policy_text()).
+ *
+ * Order: each value is parsed by itself, then policy_check() tests whether the values fit together;
+ * for --rtos, policy_rtos() is called for each text, then policy_rtos_set() once. Words are
+ * compared without regard to case, and the older word "socket" means package.
+ *
+ * Failures: an unknown word, a number outside 1..JOB_RANKS_MAX (ppr) or 1..JOB_PE_MAX (pe), and a
+ * second pe= are refused with a text that names the permitted values. A refused --map-by may have
+ * set some fields already.
+ *
+ * This file maps nothing: whether a job fits the members is decided by the mapper. */
 #include "dvm/protocol/map/policy.h"
 
 #include "dvm/protocol/map/level.h"

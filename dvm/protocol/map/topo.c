@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The CPUs of a daemon: from hwloc, to text and back, and questions about their parts. */
+/* The CPUs of a daemon: from an hwloc topology, to text and back, and questions about their parts.
+ *
+ * In: an hwloc topology and the hardware threads that the daemon may use, or the text that another
+ * daemon has sent. Out: struct topo, its text, counts of parts, lists of CPUs for the kernel, and a
+ * description for users.
+ *
+ * A hardware thread has the number of its part at each level: package, NUMA node, core, itself. In
+ * the text, the separator before a thread says which new parts begin with it (read_separator()).
+ * The prefix says how the CPUs may be used (enum topo_use).
+ *
+ * Invariants: numbers of parts start at 0 and rise by at most 1 from one thread to the next. So the
+ * threads of a part are adjacent. topo_of_text() reads what topo_text() has written.
+ *
+ * Failures: no thread, more than TOPO_PUS_MAX threads, or a kernel number over OS_MAX makes
+ * topo_from_hwloc() return NULL. topo_of_text() refuses an unknown prefix or separator and a
+ * repeated thread too. A thread without a core counts as a core of its own.
+ *
+ * Binding is decided in bind.c. */
 #include "dvm/protocol/map/topo.h"
 
 #include <stdlib.h>

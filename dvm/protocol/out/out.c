@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The outbox: actions are appended, taken and freed. */
+/* The outbox of a core: a list of actions that modules append and the driver takes.
+ *
+ * In: actions by kind (out_add()), log lines (out_log()), closes (out_close()). Out: the actions in
+ * the order in which they were appended (out_take()).
+ *
+ * An action is added with zero fields and empty buffers, and the module fills it in. The driver
+ * takes it, carries it out, and frees it with all that it owns (out_act_free()). OUT_LIST names the
+ * free_ function of each kind.
+ *
+ * Invariants: out_take() moves the action to its caller, so each action is carried out once. A
+ * launch is held by reference; all other memory belongs to the action alone.
+ *
+ * Failures: a buffer fails over OUT_DATA_MAX. A log line is cut at 1023 bytes. The list itself has
+ * no limit: the driver empties it after each input. */
 #include "dvm/protocol/out/out.h"
 
 #include <stdio.h>

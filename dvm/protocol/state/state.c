@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of the state machines of jobs, of their processes and ranks, and of campaigns. */
+/* The tables of the state machines of jobs, of their processes and ranks, and of campaigns.
+ *
+ * In: nothing; the tables are constant. Out: job_fsm, proc_fsm, ranks_fsm and campaign_fsm, for
+ * base/fsm. A row is a state, an event, the next state, and an action. Only ranks_fsm has actions
+ * (enum ranks_action); in the other tables they are 0.
+ *
+ * job_fsm: a job at the head, from INIT to NOTIFIED. A job waits in WAITING_FOR_DAEMONS while the
+ * launch fence is up. proc_fsm: one process; it is TERMINATED after its output has ended and it was
+ * reaped, in either order. ranks_fsm: the ranks of a job on one daemon, from REGISTERING to GONE.
+ * campaign_fsm: a shrink begins with draining, a grow with gathering.
+ *
+ * Invariants: a job's errors (rows with FSM_ANY) apply only to states below JOB_UNTERMINATED, so a
+ * job that has ended does not end again. A campaign can be cancelled only while it is draining or
+ * gathering.
+ *
+ * Failures: a pair without a row is illegal, and base/fsm refuses it with a message. */
 #include "dvm/protocol/state/state.h"
 
 #include "api/campaign.h"

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codec of the clients' messages: for each kind of fields an encoder and a decoder side by side. A
- * decoder reads its fields, then refuses values out of their limits; it need not look at c->bad. */
+/* Codec of the messages between clients and a daemon: for each kind of fields an encoder and a
+ * decoder side by side.
+ *
+ * In: a struct client_msg, or the bytes of one frame. Out: the bytes, or the message. CLIENT_MSGS
+ * assigns to each type its number, its kind of fields, and the function that frees them.
+ *
+ * Order of decoding: the version, the type, the fields, then the length. A field's decoder reads
+ * all its fields, then refuses values out of their limits; it need not look at c->bad, since
+ * decode_msg() does that.
+ *
+ * Invariants: strings of a decoded message are copies, owned by the message; data (kind bytes, and
+ * output) points into the caller's bytes.
+ *
+ * Failures: another version, an unknown type, remaining bytes, and values over METHOD_MAX,
+ * PATH_MAX_BYTES, SIGNAL_MAX, CLIENT_DATA_MAX, CLIENT_TEXT_MAX or CLIENT_BODY_MAX are refused;
+ * *out is empty then. An encoder sets b->failed for an unknown type or data over CLIENT_DATA_MAX.
+ *
+ * Sessions are not kept here: client_msg_numbered() only says which types have numbers in one. */
 #include "dvm/protocol/wire/client.h"
 
 #include <stdlib.h>

@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Codecs of jobs: as submitted (job_spec) and as launched (job_launch), with their helpers. */
+/* Codecs of jobs: as submitted (struct job_spec) and as launched (struct job_launch), with the
+ * functions that copy, free, share and inspect them.
+ *
+ * In: a job to encode, or a cursor over a message of another daemon or a client. Out: bytes, or a
+ * job that the caller owns.
+ *
+ * Order of decoding: the fields are read first, then they are checked. A malformed field marks the
+ * cursor, and what was read can still be freed.
+ *
+ * Invariants: in a decoded launch each rank names a node and an application that exist. Paths of
+ * files are relative and plain, those of cleanups absolute and without "..". A launch that was
+ * given to job_launch_share() is constant except for its count of references.
+ *
+ * Failures: counts and strings over JOB_APPS_MAX, JOB_ARGS_MAX, JOB_STRING_MAX, JOB_RANKS_MAX,
+ * JOB_CLEANUPS_MAX or JOB_FILES_MAX are refused; so are unknown flags and policies. The result is
+ * then empty and the cursor bad. job_launch_ref() of a launch that is not shared aborts.
+ *
+ * Whether policies fit each other is checked in dvm/protocol/map/policy.c; whether a job fits the
+ * DVM, by the mapper. */
 #include "dvm/protocol/wire/job.h"
 
 #include <stdlib.h>

@@ -1,5 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Joins the parts of a resize. The head calls no other file of this folder. */
+/* Joins the parts of a resize: campaigns, the batch of joiners, releases, requests of applications
+ * and the launch fence. The head calls no other file of this folder.
+ *
+ * In: verbs of the control API on campaigns; RELEASE_ME and RESIZE_ASK messages of daemons; starts
+ * and completions of membership broadcasts; departed members; size messages; the time. Out: answers
+ * to verbs and requests, operations in the queue of the head, records for views and checkers. Jobs
+ * get answers to their questions about the fence and campaigns (struct jobs_resize).
+ *
+ * Order in a turn of the head: releases and campaigns, then jobs, then campaigns again and the
+ * batch of joiners. The second round serves a drain that has waited for a job which has just ended.
+ *
+ * Invariants: a broadcast ADD without an owner is the batch of joiners (grow.c). A broadcast with
+ * an owner belongs to that campaign. shrink.c advances a shrink, grow_atomic.c a grow.
+ *
+ * Failures: a refused verb returns -1, with an HTTP status in err and a word in *reason.
+ * RESIZE_CAMPAIGNS_MAX limits the campaigns, but not the releases of daemons. A grow above a
+ * reduced size bound gives way.
+ *
+ * This file decides nothing itself: each function forwards to the part that does. */
 #include "dvm/protocol/head/resize/resize.h"
 
 #include "dvm/protocol/head/resize/campaign_private.h"
