@@ -8,7 +8,7 @@ setup() {
     export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
     mkdir -p "$DOCS_ROOT"/{docs/pmix,dvm/host/pmix/test,dvm/test}
     cd "$DOCS_ROOT" || exit
-    : > docs/cleanup.md
+    touch docs/cleanup.md docs/seeds.md
     printf '# prun\n' > docs/prun.md
     printf '%s\n' '@test "a job that $runs is \"told\" about" {' '}' > dvm/test/local.bats
     cat > dvm/host/pmix/test/test_one.c << 'C'
