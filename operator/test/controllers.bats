@@ -172,7 +172,9 @@ END
     before=$(uid_of pod/x-1)
     kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
     condition Progressing OutdatedPods
-    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"template: x-head-0, x-1. "* ]]
+    # The two controllers see their new templates at different times.
+    names_both() { [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"template: x-head-0, x-1. "* ]]; }
+    until_true 30 names_both
     [ "$(uid_of pod/x-1)" = "$before" ]
     kn delete pod x-1 x-head-0 --grace-period=0 --force >&2
     condition Progressing UpToDate
