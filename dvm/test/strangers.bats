@@ -16,7 +16,7 @@ setup_file() {
 
 setup() {
     new_dvm_dir
-    # What the other user runs is where it may read.
+    # The programs of the other user lie in a directory that this user may read.
     open=$(mktemp -d /tmp/strangers.XXXXXX)
     chmod 755 "$open"
     cp "$repo"/build/probe/{pmix_probe,tool_probe,stranger_shim.so} "$open"

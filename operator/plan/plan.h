@@ -86,7 +86,7 @@ struct plan_ages {
     int64_t applied;  /* since the last campaign was closed */
 };
 
-/* What has happened at the head and is not in a written status yet; lists that may be NULL. */
+/* Events of the head that no written status contains yet; lists that may be NULL. */
 struct plan_news {
     const json_t *losses;   /* of members, as in status.losses */
     const json_t *jobs;     /* that the DVM has ended, as in status.endedJobs */

@@ -13,8 +13,8 @@
  * back-off). A campaign that the head refuses (4xx) is no failure: the next plan draws its
  * conclusion. An answer that does not arrive, or 503, is one.
  *
- * What is not done here: nothing is decided, and the status is not written (observe.c reads, the
- * plan decides, reconcile.c writes). */
+ * This file decides nothing and writes no status: observe.c reads, the plan decides, reconcile.c
+ * writes. */
 #include "operator/reconcile/reconcile_private.h"
 
 #include "base/buf/buf.h"

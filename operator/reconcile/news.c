@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What happens at a head between two written statuses: lost members, jobs that the DVM has ended,
- * campaigns of others that have ended.
+/* Collects the events of a head between two written statuses: lost members, jobs that the DVM has
+ * ended, campaigns of others that have ended.
  *
  * In: the head's events, and its views. Out: lists that the next status takes (struct plan_news);
  * the Events follow from the difference of two statuses.
@@ -38,8 +38,8 @@ static const json_t *find_pod(const struct entry *e, uint32_t vpid)
     return p ? p->object : NULL;
 }
 
-/* What the kubelet or another controller says about the end of the pod. On the heap; NULL:
- * nothing. */
+/* The cause of the pod's end in the words of the kubelet or of another controller. On the heap;
+ * NULL: they give none. */
 static char *pod_end_text(const json_t *pod)
 {
     const char *reason = pod_disruption(pod);

@@ -64,7 +64,7 @@ struct stamp {
     int64_t since_ms;
 };
 
-/* What has happened at the head and is not in a written status yet (news.c). */
+/* Events of the head that no written status contains yet (news.c). */
 struct news {
     json_t *losses, *jobs, *releases; /* as in struct plan_news; NULL: none */
     json_t *known_jobs;               /* ids in the last view of this incarnation; NULL: no view */

@@ -244,7 +244,7 @@ static bool same_participants(const struct gather_op *op, const uint32_t *vpids,
     return op->n == n && memcmp(op->vpids, vpids, n * sizeof(*vpids)) == 0;
 }
 
-/* What came before is dropped if it was about other participants than ours. */
+/* Contributions that arrived earlier are dropped if they name other participants than ours. */
 static void check_participants(struct gather *g, struct gather_op *op, const uint32_t *vpids,
                                size_t n)
 {

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void run(uint64_t seed, unsigned generation, uint32_t nodes)
+static void replay_seed(uint64_t seed, unsigned generation, uint32_t nodes)
 {
     struct script_opts o = {.seed = seed, .generation = generation, .nodes = nodes};
     struct script_result r;
@@ -51,7 +51,7 @@ static void seeds_that_once_failed_pass(void **state)
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
-        run(seeds[i].seed, seeds[i].generation, seeds[i].nodes);
+        replay_seed(seeds[i].seed, seeds[i].generation, seeds[i].nodes);
 }
 
 static void the_same_seed_gives_the_same_run(void **state)

@@ -61,7 +61,7 @@ static uint64_t next_look(struct fix *f, uint64_t now_ms)
     return now_ms + (uint64_t)wait_ms;
 }
 
-static uint64_t look(struct fix *f, uint64_t now_ms)
+static uint64_t turn_at(struct fix *f, uint64_t now_ms)
 {
     spawner_watch_turn(&f->sp, now_ms);
     return f->sp.phase == SPAWNER_SERVING ? next_look(f, now_ms) : now_ms;
@@ -76,7 +76,7 @@ static void a_silent_daemon_is_killed_within_its_limit(void **state)
     add_rank(f);
     spawner_watch_heard(&f->sp, LIMIT_MS);
     while (f->sp.phase == SPAWNER_SERVING && now_ms <= 1000 + LIMIT_MS)
-        now_ms = look(f, now_ms);
+        now_ms = turn_at(f, now_ms);
     assert_int_equal(f->sp.phase, SPAWNER_ASKING);
     assert_in_range(now_ms, 1000 + 2 * LOOK_MS, 1000 + LIMIT_MS);
     assert_int_equal(waitpid(f->sp.daemon, &status, 0), f->sp.daemon);
@@ -93,7 +93,7 @@ static void a_daemon_that_sends_commands_is_not_killed(void **state)
     for (int i = 0; i < 20; i++) {
         if (i % 2 == 0)
             spawner_watch_heard(&f->sp, LIMIT_MS);
-        now_ms = look(f, now_ms);
+        now_ms = turn_at(f, now_ms);
         assert_int_equal(f->sp.phase, SPAWNER_SERVING);
     }
 }
@@ -109,8 +109,8 @@ static void a_daemon_without_ranks_may_be_silent(void **state)
     }
     /* The time counts from the first rank on. */
     add_rank(f);
-    look(f, 20 * LIMIT_MS);
-    look(f, 20 * LIMIT_MS + LOOK_MS);
+    turn_at(f, 20 * LIMIT_MS);
+    turn_at(f, 20 * LIMIT_MS + LOOK_MS);
     assert_int_equal(f->sp.phase, SPAWNER_SERVING);
 }
 
@@ -121,10 +121,10 @@ static void time_in_which_the_spawner_was_stopped_too_is_not_counted(void **stat
 
     add_rank(f);
     spawner_watch_heard(&f->sp, LIMIT_MS);
-    now_ms = look(f, 1000);
+    now_ms = turn_at(f, 1000);
     spawner_watch_heard(&f->sp, LIMIT_MS);
-    now_ms = look(f, now_ms);
-    look(f, now_ms + 100 * LIMIT_MS);
+    now_ms = turn_at(f, now_ms);
+    turn_at(f, now_ms + 100 * LIMIT_MS);
     assert_int_equal(f->sp.phase, SPAWNER_SERVING);
 }
 

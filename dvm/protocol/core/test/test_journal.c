@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the head knows is the fold of its records: a second fold, which gets only their bytes, has
- * the same state after each record of a DVM that grows, shrinks and loses a member. */
+/* The journal of the head: a second fold, which gets only the bytes of the records, has the head's
+ * state after each record of a DVM that grows, shrinks and loses a member. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -24,7 +24,7 @@ static struct msg_target target_of(struct sim *s, uint32_t vpid)
     return (struct msg_target){vpid, core_inspect_epoch(sim_core(s, vpid))};
 }
 
-static void say(struct sim *s, uint32_t liar, uint32_t to, const struct msg *m)
+static void send_as_member(struct sim *s, uint32_t liar, uint32_t to, const struct msg *m)
 {
     core_time(sim_core(s, liar), sim_now(s), sim_now(s));
     (void)core_inspect_send(sim_core(s, liar), to, CLASS_CONTROL, m);
@@ -56,9 +56,9 @@ static void c25_a_member_cannot_report_that_another_member_has_left(void **state
 
     sim_stop(s, 4, true); /* it will not leave before it goes on */
     put_shrink(s, 4);
-    say(s, 2, 0, &gone);
+    send_as_member(s, 2, 0, &gone);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 0);
-    say(s, 3, 0, &gone);
+    send_as_member(s, 3, 0, &gone);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 0);
     sim_stop(s, 4, false);
     dvm_wait_complete(s, "c", 5000);
@@ -72,8 +72,8 @@ static void c25_a_member_cannot_report_the_loss_of_another_member(void **state)
     struct sim *s = four_members();
     struct msg lost = {.type = MSG_LOST, .lost = {target_of(s, 4), "it lies"}};
 
-    say(s, 2, 0, &lost);
-    say(s, 3, 0, &lost);
+    send_as_member(s, 2, 0, &lost);
+    send_as_member(s, 3, 0, &lost);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
     sim_destroy(s);

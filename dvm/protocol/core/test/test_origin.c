@@ -38,7 +38,7 @@ static const struct {
     {MSG_GATHER_UP, ANY},        {MSG_GATHER_DOWN, ANY},
 };
 
-/* Who speaks, at whose end of which link, in whose name, to whom. */
+/* A frame: the scene names its sender and the link; src and dst are those of its header. */
 struct case_of {
     enum scene_kind kind;
     uint32_t src, dst;
@@ -66,7 +66,7 @@ static struct epoch epoch_of(const struct scene *s, uint32_t vpid)
 }
 
 /* True if the frame was refused for its sender; then it has changed nothing. */
-static bool refuses(enum msg_type type, const struct case_of *x)
+static bool is_refused(enum msg_type type, const struct case_of *x)
 {
     BUF_AUTO struct buf before = {0}, after = {0}, frame = {0}, b = {0};
     struct scene_answer a;
@@ -104,14 +104,14 @@ static bool refuses(enum msg_type type, const struct case_of *x)
 
 static void must_refuse(enum msg_type type, const struct case_of *x)
 {
-    if (!refuses(type, x))
+    if (!is_refused(type, x))
         fail_msg("%s of vpid %u to vpid %u was not refused in scene %d", msg_name(type), x->src,
                  x->dst, (int)x->kind);
 }
 
 static void must_accept(enum msg_type type, const struct case_of *x)
 {
-    if (refuses(type, x))
+    if (is_refused(type, x))
         fail_msg("%s of vpid %u to vpid %u was refused in scene %d", msg_name(type), x->src, x->dst,
                  (int)x->kind);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who may report that a removed daemon has left.
+/* The daemons whose report of a departure (GONE) the head believes.
  *
  * In: each membership operation, before it is applied. Out: yes or no for a report (GONE).
  *
