@@ -326,7 +326,9 @@ $(BUILD)/release/bench/heap.so: bench/heap.c
 	@echo "  LD release $@"
 	@$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -O2 -fPIC -shared -o $@ $<
 
-bench: all $(BUILD)/release/bench/heap.so $(BENCHES:%=$(BUILD)/release/bench/%) ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
+benches: $(BUILD)/release/bench/heap.so $(BENCHES:%=$(BUILD)/release/bench/%) ## build the programs that measure
+
+bench: all benches ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
 	@bench/run.sh $(BENCH)
 
 core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, a mutant is released, a symbol of a library is ours, or a seed is not replayed
@@ -383,4 +385,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie patches-proof fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench docs-graphs docs-check lint lint-test man clean install help
+.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie patches-proof fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench benches docs-graphs docs-check lint lint-test man clean install help
