@@ -16,14 +16,13 @@ file == 1 { start[FNR] = $1 % 86400000000; end[FNR] = $2 % 86400000000; runs = F
 $4 == "job" { job = $5; sub(/:$/, "", job); sub(/.*\./, "", job); last = job }
 file == 2 && / INIT -> / { note(job, "submit", at) }
 file == 2 && / -> SEND_LAUNCH_MSG / { note(job, "map", at) }
-file == 2 && / -> TERMINATED / { note(job, "told", at) }
 file == 3 && / this daemon runs / { note(job, "send", at) }
-file == 3 && /: registered$/ { note(job, "register", at) }
+file == 3 && / on registered$/ { note(job, "register", at) }
 file == 3 && /: forked pid/ { note(last, "fork", at) }
 file == 3 && /: executed pid/ { note(last, "exec", at) }
 file == 3 && /: reaped pid/ { note(last, "exit", at) }
-file == 3 && /has exited$/ { note(job, "report", at) }
-file == 3 && /cleaned up$/ { note(job, "clean", at) }
+file == 3 && / -> CLEANING / { note(job, "report", at) }
+file == 3 && / CLEANING -> / { note(job, "clean", at) }
 
 function median(n,   i, j, x) {
     for (i = 2; i <= n; i++) {

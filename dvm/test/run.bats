@@ -188,3 +188,14 @@ slowly() {
         ! grep -q "^Max open files  *321 " "/proc/$pid/limits"
     done
 }
+
+@test "the debug logs of head and member hold each step of a job that bench/breakdown.awk looks for" {
+    export DVM_LOG_LEVEL=debug
+    start_dvm 1 --slots 2
+    local started=${EPOCHREALTIME/./}
+    prun -n 1 --host 1 true
+    echo "$started ${EPOCHREALTIME/./}" > "$BATS_TEST_TMPDIR/times"
+    run -0 awk -v members=1 -f "$repo/bench/breakdown.awk" "$BATS_TEST_TMPDIR/times" \
+        "$DVM_SESSION_DIR"/{0,1}/prted.log
+    jq -e '.runs == 1 and .exec_ms > 0 and .report_ms > 0' <<< "$output"
+}
