@@ -107,14 +107,15 @@ figures() {
 }
 column() { awk -v c="$1" '{print $c}' "$2" | median; }
 
-# resize N TO: to TO members and back, several times; the times are those that prte prints.
+# resize N TO: to TO members and back, several times; the times are those that prte prints. That of a growth begins with
+# the command and ends when all are wired.
 resize() {
     local n=$1 to=$2 i shrinks=$dir/shrinks.$1.$2 grows=$dir/grows.$1.$2
     for ((i = 0; i < 7; i++)); do
         prte resize "$to" > "$dir/resize"
         figures "$dir/resize" >> "$shrinks"
         prte resize "$n" > "$dir/resize"
-        awk '/started/ {begun = $1} END {print $1 - begun}' "$dir/resize" >> "$grows"
+        awk 'END {print $1}' "$dir/resize" >> "$grows"
     done
     emit shrink members "$n" to "$to" runs 7 event_ms "$(column 1 "$shrinks")" departed_ms "$(column 2 "$shrinks")" \
         gone_ms "$(column 3 "$shrinks")"
