@@ -7,7 +7,8 @@
  * Order: new events, campaigns, the fence, jobs, then slots and CPUs of each vpid. The sums of the
  * later parts come from the earlier ones.
  *
- * Campaigns: one-terminal-event, all-or-nothing, and one-repair (a campaign keeps its broadcast).
+ * Campaigns: one-terminal-event, all-or-nothing, resize-in-time, and one-repair (a campaign keeps
+ * its broadcast).
  * The fence: fence-sum (the shares are those of the changes that run). Jobs: mapped-ready,
  * no-send-to-leaving, ready-is-true, nobody-parked-forever, nobody-starves. Slots and CPUs:
  * slots-balance, cpus-balance. unrelated-loss: a held job goes on only after the operation that
@@ -176,6 +177,26 @@ static void check_whole(struct check *c, const struct resize_campaign *x)
     }
 }
 
+/* The head waits at most silence_ms for a target that does not report. So a campaign lasts that
+ * long only if daemons were silent, and without a fault it ends before. */
+static void check_duration(struct check *c, struct seen_campaign *k,
+                           const struct resize_campaign *x)
+{
+    const struct api_faults f = sim_faults(c->sim);
+    uint64_t now = sim_now(c->sim);
+    uint64_t limit;
+
+    if (x->kind != API_KIND_SHRINK || !x->op || k->ended)
+        return;
+    if (!k->removes_since)
+        k->removes_since = now;
+    k->losses += c->lost_now;
+    limit = c->healthy ? f.silence_ms - 1 : f.silence_ms + (k->losses + 1) * f.head_absence_ms;
+    if (now - k->removes_since > limit)
+        check_fail(c, "resize-in-time", "shrink %s removes its targets for %llu ms, %u losses",
+                   x->id, (unsigned long long)(now - k->removes_since), k->losses);
+}
+
 static void on_campaign(void *arg, const struct resize_campaign *x)
 {
     struct check *c = arg;
@@ -187,6 +208,7 @@ static void on_campaign(void *arg, const struct resize_campaign *x)
     if (k->ended && k->phase != x->phase)
         check_fail(c, "one-terminal-event", "campaign %s was %s and is %s", x->id,
                    api_phase_name(k->phase), api_phase_name(x->phase));
+    check_duration(c, k, x);
     if (!k->ended && x->kind == API_KIND_GROW && effective)
         check_whole(c, x);
     if (!k->ended && x->phase != API_PHASE_CANCELLED && api_phase_terminal(x->phase) &&

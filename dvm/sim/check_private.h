@@ -79,7 +79,9 @@ struct seen_campaign {
     char id[64];
     unsigned offered, complete, failed, cancelled, accepted;
     enum api_phase phase;
-    uint64_t op, back; /* its broadcast, and the one that reverses it */
+    uint64_t op, back;      /* its broadcast, and the one that reverses it */
+    uint64_t removes_since; /* time; 0: it removes nobody */
+    unsigned losses;        /* of daemons since then */
     bool ended;
     bool held; /* it had raised the fence after the head's last step */
     UT_hash_handle hh;

@@ -97,6 +97,7 @@
     X(TRUST_SOURCE, "a frame's source is what its header says")                                    \
     X(ANY_TELLS_GONE, "any daemon may report that another one has left")                           \
     X(ANY_TELLS_LOSS, "any daemon may report the loss of another one")                             \
+    X(DEPARTURE_UNREPEATED, "a leaving daemon does not repeat reports that a child has left")      \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

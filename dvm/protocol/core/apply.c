@@ -7,8 +7,9 @@
  *
  * Invariants: broadcasts are processed once each, in the order of their numbers. Each is
  * forwarded before it is applied, so a child that it removes receives it. One broadcast causes one
- * repair pass, whatever its number of targets. A daemon that a shrink removes sends LEFT, closes
- * its links and parks or ends. A daemon that is declared lost joins anew.
+ * repair pass, whatever its number of targets. A daemon that a shrink removes sends LEFT for itself
+ * and for children whose GONE the head may not have, closes its links and parks or ends. A daemon
+ * that is declared lost joins anew.
  *
  * Failures: a number out of order is dropped, since the lifeline replays the missing ones.
  * A malformed snapshot closes the link that carried it. */
@@ -85,6 +86,24 @@ static int after_leaving(const struct core *c)
     return c->opts.park && !c->sigterm ? AFTER_PARK : AFTER_EXIT;
 }
 
+/* A report of a child's departure, sent as LEFT. */
+static void repeat_departure(void *arg, const uint8_t *data, size_t len)
+{
+    struct core *c = arg;
+    struct neighbour *up = neighbours_by_id(c->neighbours, c->parent_id);
+    struct cur cur = cur_of(data, len);
+    struct frame f;
+    struct msg m;
+
+    if (!up || frame_decode(&cur, &f, NULL) < 0 || f.type != MSG_GONE ||
+        msg_decode(&cur, f.type, &m, NULL) < 0)
+        return;
+    neigh_say(c, up, &(struct msg){.type = MSG_LEFT, .left = m.gone});
+    msg_free(&m);
+}
+
+/* The head refuses messages of this epoch from now on. A GONE may still be on its way to it, so the
+ * parent is asked to report these departures too. The head counts each departure once. */
 static void leave_dvm(struct core *c, const struct msg_remove *m)
 {
     struct msg left = {.type = MSG_LEFT, .left = {.who = {c->opts.vpid, c->self.epoch}}};
@@ -92,6 +111,7 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
 
     if (up)
         neigh_say(c, up, &left);
+    rml_each_unacked(c->rml, VPID_HEAD, CLASS_CONTROL, repeat_departure, c);
     neigh_removed(c, m);
     close_leaving(c, m);
     core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);

@@ -657,6 +657,18 @@ uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic)
     return s ? s->next_seq - 1 : 0;
 }
 
+void rml_each_unacked(const struct rml *r, uint32_t vpid, enum out_class traffic,
+                      void (*each)(void *arg, const uint8_t *data, size_t len), void *arg)
+{
+    const struct rml_stream *s = find_stream(r, vpid, traffic);
+    const struct rml_frame *f;
+
+    DL_FOREACH(s ? s->unacked : NULL, f)
+    {
+        each(arg, f->bytes.data, f->bytes.len);
+    }
+}
+
 bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq)
 {
     struct rml_stream *s = find_stream(r, vpid, traffic);

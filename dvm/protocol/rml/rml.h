@@ -54,6 +54,11 @@ size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic);
 uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic);
 bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq);
 
+/* Calls back for each message to the peer that it has not acknowledged, in their order: the whole
+ * frame, borrowed. */
+void rml_each_unacked(const struct rml *r, uint32_t vpid, enum out_class traffic,
+                      void (*each)(void *arg, const uint8_t *data, size_t len), void *arg);
+
 /* The peer whose backlog is beyond its limit, once: the caller ends one of the two epochs. False:
  * none. */
 bool rml_behind(struct rml *r, struct msg_target *who, size_t *limit);

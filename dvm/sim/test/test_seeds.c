@@ -45,7 +45,8 @@ static void seeds_that_once_failed_pass(void **state)
         {11, 182495726u,
          3}, /* a recoverable job lost a daemon before its start, and not in its text */
         {11, 3425477781u, 3},       /* a leaving daemon could not learn that it had left */
-        {11, 69817824408054972, 4}, /* LEFT went again over a second link, and was counted twice */
+        {11, 69817824408054972, 4}, /* LEFT went again over a second link, and was counted twice;
+                                       the GONE of a parent that was removed was refused */
         {12, 53016928817995051, 4}, /* a recoverable job lost its last ranks with their daemon */
         {12, 41316448787426373, 4}, /* it lost the one daemon on which it could not start */
     };
