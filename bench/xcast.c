@@ -165,7 +165,8 @@ static void deliver(struct net *t, struct ev *e)
         side_free(t, s);
         core_conn_closed(n->core, e->conn, "closed");
     } else {
-        core_conn_open(n->core, e->conn, e->kind == OPEN_IN, s->peer ? API_ROLE_MEMBER : API_ROLE_HEAD, "bench");
+        core_conn_open(n->core, e->conn, e->kind == OPEN_IN,
+                       s->peer ? API_ROLE_MEMBER : API_ROLE_HEAD, "bench");
     }
     n->cpu_ms += cpu_ms() - start;
     drain(t, e->vpid);

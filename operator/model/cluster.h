@@ -164,6 +164,9 @@ json_t *cluster_record_encode(const struct cluster_record *r);
 void cluster_record_copy(struct cluster_record *to, const struct cluster_record *from);
 void cluster_record_free(struct cluster_record *r);
 
+/* A campaign of a status object, into an empty one. The caller clears it, also after an error. */
+int cluster_campaign_decode(const json_t *o, struct cluster_campaign *c, struct err *err)
+    __attribute__((warn_unused_result));
 void cluster_campaign_clear(struct cluster_campaign *c);
 /* Takes over the phase, the times and the jobs that the head reports. */
 void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaign *reported);
@@ -171,7 +174,8 @@ void cluster_campaign_merge(struct cluster_campaign *c, const struct api_campaig
 json_t *cluster_jobs_encode(const struct api_job_ref *jobs, size_t n);
 /* True if the id is one that the operator gives to its campaigns of this cluster. */
 bool cluster_owns_campaign(const struct cluster *c, const char *id);
-const char *cluster_phase_name(enum cluster_phase p);
+const char *cluster_kind_name(enum cluster_kind k);   /* "Shrink", "Shutdown" */
+const char *cluster_phase_name(enum cluster_phase p); /* "Recorded", … */
 const char *cluster_drain_mode_name(enum api_drain_mode m);
 /* The body of PUT /v1/campaigns/{id}; the caller frees it with api_campaign_request_free(). */
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out);

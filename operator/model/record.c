@@ -28,10 +28,16 @@ static const char *const PHASES[] = {
     [CLUSTER_SUPERSEDED] = "Superseded",
 };
 #define NPHASES ((int)(sizeof(PHASES) / sizeof(*PHASES)))
+static const char *const KINDS[] = {[CLUSTER_SHRINK] = "Shrink", [CLUSTER_SHUTDOWN] = "Shutdown"};
 
 const char *cluster_phase_name(enum cluster_phase p)
 {
     return (int)p >= 0 && (int)p < NPHASES ? PHASES[p] : "?";
+}
+
+const char *cluster_kind_name(enum cluster_kind k)
+{
+    return KINDS[k];
 }
 
 static bool is_terminal(enum cluster_phase p)
@@ -125,16 +131,17 @@ static int decode_words(const json_t *o, struct cluster_campaign *c, struct err 
         return -1;
     if (!id || !*id)
         return err_set(err, "id is missing");
-    if (!kind || (strcmp(kind, "Shrink") != 0 && strcmp(kind, "Shutdown") != 0))
+    c->kind =
+        kind && strcmp(kind, KINDS[CLUSTER_SHUTDOWN]) == 0 ? CLUSTER_SHUTDOWN : CLUSTER_SHRINK;
+    if (!kind || strcmp(kind, KINDS[c->kind]) != 0)
         return err_set(err, "kind \"%s\" is unknown", kind ? kind : "");
     snprintf(c->id, sizeof(c->id), "%s", id);
     snprintf(c->incarnation, sizeof(c->incarnation), "%s", incarnation ? incarnation : "");
-    c->kind = strcmp(kind, "Shrink") != 0 ? CLUSTER_SHUTDOWN : CLUSTER_SHRINK;
     c->result = result ? xstrdup(result) : NULL;
     return 0;
 }
 
-static int decode_campaign(const json_t *o, struct cluster_campaign *c, struct err *err)
+int cluster_campaign_decode(const json_t *o, struct cluster_campaign *c, struct err *err)
 {
     int64_t sequence = 0;
 
@@ -168,7 +175,7 @@ static int decode_slot(const json_t *status, const char *path, struct cluster_ca
 
     if (field_object(status, path, &o, err))
         return -1;
-    if (o && decode_campaign(o, c, err))
+    if (o && cluster_campaign_decode(o, c, err))
         return err_wrap(err, "%s", path);
     return 0;
 }
@@ -259,10 +266,10 @@ static json_t *encode_campaign(const struct cluster_campaign *c)
 
     if (c->drain.deadline_s >= 0)
         json_object_set_new(drain, "deadlineSeconds", json_integer(c->drain.deadline_s));
-    json_t *o = json_pack(
-        "{s:s, s:I, s:s, s:I, s:o, s:s}", "id", c->id, "sequence", (json_int_t)c->sequence, "kind",
-        c->kind == CLUSTER_SHRINK ? "Shrink" : "Shutdown", "generation", (json_int_t)c->generation,
-        "drain", drain, "phase", cluster_phase_name(c->phase));
+    json_t *o =
+        json_pack("{s:s, s:I, s:s, s:I, s:o, s:s}", "id", c->id, "sequence",
+                  (json_int_t)c->sequence, "kind", cluster_kind_name(c->kind), "generation",
+                  (json_int_t)c->generation, "drain", drain, "phase", cluster_phase_name(c->phase));
     encode_targets(o, c);
     set_text(o, "incarnation", c->incarnation);
     set_text(o, "result", c->result);

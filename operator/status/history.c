@@ -45,11 +45,14 @@ static bool has_text(const json_t *list, const char *text)
     return false;
 }
 
+static bool has_phase(const json_t *release, enum api_phase p)
+{
+    return strcmp(status_text(release, "phase"), api_phase_name(p)) == 0;
+}
+
 static bool is_ended(const json_t *release)
 {
-    const char *phase = status_text(release, "phase");
-
-    return strcmp(phase, "Complete") == 0 || strcmp(phase, "Cancelled") == 0;
+    return has_phase(release, API_PHASE_COMPLETE) || has_phase(release, API_PHASE_CANCELLED);
 }
 
 static json_t *encode_release(const struct api_campaign *c)
@@ -188,7 +191,7 @@ static void report_release(const struct status_sink *n, const json_t *old, const
     }
     if (!is_ended(now) || (old && is_ended(old)))
         return;
-    bool left = strcmp(status_text(now, "phase"), "Complete") == 0;
+    bool left = has_phase(now, API_PHASE_COMPLETE);
     FREE_AUTO char *note = xasprintf(
         "Campaign %s: %s %s%s%s", id, who, left ? "left the DVM" : "stay, it was cancelled",
         ended ? "; jobs that the drain ended: " : "", ended ? jobs : "");

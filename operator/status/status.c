@@ -32,18 +32,18 @@ static const json_t *find_condition(const json_t *conditions, const char *type)
     return NULL;
 }
 
-static const char *condition_status(const json_t *conditions, const char *type)
-{
-    const char *s = json_string_value(json_object_get(find_condition(conditions, type), "status"));
+static const char *const VALUES[] = {"False", "True", "Unknown", "Unknown"};
 
-    return s ? s : "";
+/* NULL: it is not there, so it has no value. */
+static bool has_value(const json_t *condition, enum status_value v)
+{
+    return condition && strcmp(status_text(condition, "status"), VALUES[v]) == 0;
 }
 
 /* lastTransitionTime changes only with the status. Takes v.message. */
 static void put_condition(json_t *list, const struct cluster *c, const char *type, struct verdict v,
                           int64_t now_ms)
 {
-    static const char *const words[] = {"False", "True", "Unknown", "Unknown"};
     const json_t *old = find_condition(c->conditions, type);
     FREE_AUTO char *message = v.message;
     FREE_AUTO char *now = timestamp_s(now_ms);
@@ -53,13 +53,13 @@ static void put_condition(json_t *list, const struct cluster *c, const char *typ
         return;
     }
     const char *since = now;
-    if (old && strcmp(condition_status(c->conditions, type), words[v.value]) == 0) {
+    if (has_value(old, v.value)) {
         const char *t = json_string_value(json_object_get(old, "lastTransitionTime"));
 
         since = t ? t : now;
     }
     json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "type", type, "status",
-                                          words[v.value], "observedGeneration",
+                                          VALUES[v.value], "observedGeneration",
                                           (json_int_t)c->generation, "lastTransitionTime", since,
                                           "reason", v.reason, "message", message));
 }
@@ -205,64 +205,70 @@ bool status_differs_slightly(const json_t *before, const json_t *after)
     return same;
 }
 
-static char *targets_of(const json_t *campaign)
+/* A campaign of a status object; not present: there is none, or nobody can read it. */
+static struct cluster_campaign campaign_of(const json_t *o)
 {
-    const json_t *list = json_object_get(campaign, "targets");
-    const json_t *range = json_object_get(campaign, "targetRange");
-    size_t n = json_array_size(list);
-    struct cluster_campaign c = {.first = 1, .last = 0};
+    struct cluster_campaign c = {0};
+    struct err ignored = {0};
 
-    if (range) {
-        c.first = (uint32_t)json_integer_value(json_object_get(range, "first"));
-        c.last = (uint32_t)json_integer_value(json_object_get(range, "last"));
-    } else if (n) {
-        c.first = (uint32_t)json_integer_value(json_array_get(list, 0));
-        c.last = (uint32_t)json_integer_value(json_array_get(list, n - 1));
-    }
-    return status_targets_text(&c);
+    if (!o || cluster_campaign_decode(o, &c, &ignored))
+        cluster_campaign_clear(&c);
+    return c;
 }
 
-static void events_of_running(const struct status_sink *n, const json_t *before, const json_t *now)
+static void event_of_running(const struct status_sink *n, const struct cluster_campaign *before,
+                             const struct cluster_campaign *now)
 {
-    const char *phase = status_text(now, "phase");
-    bool is_new = strcmp(status_text(before, "id"), status_text(now, "id")) != 0;
+    bool is_new = strcmp(before->id, now->id) != 0, shrink = now->kind == CLUSTER_SHRINK;
 
-    if (!now || (!is_new && strcmp(status_text(before, "phase"), phase) == 0))
+    if (!now->present || (!is_new && before->phase == now->phase))
         return;
-    FREE_AUTO char *who = targets_of(now);
+    FREE_AUTO char *who = status_targets_text(now);
     FREE_AUTO char *note = NULL;
-    bool shrink = strcmp(status_text(now, "kind"), "Shrink") == 0;
     if (!shrink)
-        note = xasprintf("Campaign %s: the DVM is shutting down", status_text(now, "id"));
+        note = xasprintf("Campaign %s: the DVM is shutting down", now->id);
     else if (is_new)
-        note = xasprintf("Campaign %s: %s will leave", status_text(now, "id"), who);
+        note = xasprintf("Campaign %s: %s will leave", now->id, who);
     else
-        note = xasprintf("Campaign %s: %s, phase %s", status_text(now, "id"), who, phase);
+        note = xasprintf("Campaign %s: %s, phase %s", now->id, who, cluster_phase_name(now->phase));
     if (is_new)
         n->fn(false, shrink ? "ShrinkRecorded" : "ShutdownRecorded", note, n->arg);
-    else if (strcmp(phase, "Draining") == 0)
+    else if (now->phase == CLUSTER_DRAINING)
         n->fn(false, shrink ? "ShrinkAccepted" : "ShutdownAccepted", note, n->arg);
 }
 
-static void events_of_ended(const struct status_sink *n, const json_t *before, const json_t *now)
+static void event_of_ended(const struct status_sink *n, const struct cluster_campaign *before,
+                           const struct cluster_campaign *now)
 {
-    if (!now || strcmp(status_text(before, "id"), status_text(now, "id")) == 0)
+    if (!now->present || strcmp(before->id, now->id) == 0)
         return;
-    const char *phase = status_text(now, "phase"), *result = status_text(now, "result");
-    bool shrink = strcmp(status_text(now, "kind"), "Shrink") == 0;
-    const json_t *ended = json_object_get(now, "endedJobs");
-    FREE_AUTO char *who = targets_of(now);
-    FREE_AUTO char *jobs = status_jobs_text(ended);
+    const char *phase = cluster_phase_name(now->phase), *result = now->result ? now->result : "";
+    FREE_AUTO char *who = status_targets_text(now);
+    FREE_AUTO char *jobs = status_jobs_text(now->ended);
     FREE_AUTO char *note = NULL;
-    if (shrink && strcmp(phase, "Complete") == 0)
-        note = xasprintf("Campaign %s: %s left the DVM and their pods are removed%s%s%s%s",
-                         status_text(now, "id"), who, ended ? "; jobs that the drain ended: " : "",
-                         ended ? jobs : "", *result ? "; " : "", result);
+    if (now->kind == CLUSTER_SHRINK && now->phase == CLUSTER_COMPLETE)
+        note = xasprintf("Campaign %s: %s left the DVM and their pods are removed%s%s%s%s", now->id,
+                         who, now->ended ? "; jobs that the drain ended: " : "",
+                         now->ended ? jobs : "", *result ? "; " : "", result);
     else
-        note = xasprintf("Campaign %s: %s%s%s", status_text(now, "id"), phase, *result ? ": " : "",
-                         result);
-    FREE_AUTO char *reason = xasprintf("%s%s", shrink ? "Shrink" : "Shutdown", phase);
-    n->fn(ended || strcmp(phase, "Rejected") == 0, reason, note, n->arg);
+        note = xasprintf("Campaign %s: %s%s%s", now->id, phase, *result ? ": " : "", result);
+    FREE_AUTO char *reason = xasprintf("%s%s", cluster_kind_name(now->kind), phase);
+    n->fn(now->ended || now->phase == CLUSTER_REJECTED, reason, note, n->arg);
+}
+
+/* KEY: of the campaign in both statuses. */
+static void events_of_campaign(const struct status_sink *n, const json_t *before,
+                               const json_t *after, const char *key,
+                               void (*tell)(const struct status_sink *,
+                                            const struct cluster_campaign *,
+                                            const struct cluster_campaign *))
+{
+    struct cluster_campaign old = campaign_of(json_object_get(before, key));
+    struct cluster_campaign now = campaign_of(json_object_get(after, key));
+
+    tell(n, &old, &now);
+    cluster_campaign_clear(&old);
+    cluster_campaign_clear(&now);
 }
 
 static bool is_calm(const char *reason)
@@ -282,7 +288,7 @@ static void events_of_conditions(const struct status_sink *n, const json_t *befo
 {
     const json_t *old = find_condition(json_object_get(before, "conditions"), "Available");
     const json_t *now = find_condition(json_object_get(after, "conditions"), "Available");
-    bool yes = strcmp(status_text(now, "status"), "True") == 0;
+    bool yes = has_value(now, STATUS_TRUE);
     bool changed = strcmp(status_text(old, "status"), status_text(now, "status")) != 0;
 
     if (changed && (yes || old) && strcmp(status_text(now, "reason"), "Suspended") != 0)
@@ -291,12 +297,12 @@ static void events_of_conditions(const struct status_sink *n, const json_t *befo
     old = find_condition(json_object_get(before, "conditions"), "Progressing");
     now = find_condition(json_object_get(after, "conditions"), "Progressing");
     if (strcmp(status_text(old, "reason"), status_text(now, "reason")) != 0 &&
-        strcmp(status_text(now, "status"), "False") == 0 && !is_calm(status_text(now, "reason")))
+        has_value(now, STATUS_FALSE) && !is_calm(status_text(now, "reason")))
         n->fn(true, status_text(now, "reason"), status_text(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Suspended");
     now = find_condition(json_object_get(after, "conditions"), "Suspended");
     if (old && strcmp(status_text(old, "status"), status_text(now, "status")) != 0) {
-        yes = strcmp(status_text(now, "status"), "True") == 0;
+        yes = has_value(now, STATUS_TRUE);
         n->fn(false, yes ? "Suspended" : "Resumed", status_text(now, "message"), n->arg);
     }
 }
@@ -366,9 +372,8 @@ void status_events(const json_t *before, const json_t *after, status_event_fn *f
     }
     events_of_grants(&n, before, after);
     events_of_size(&n, before, after);
-    events_of_ended(&n, json_object_get(before, "lastCampaign"),
-                    json_object_get(after, "lastCampaign"));
-    events_of_running(&n, json_object_get(before, "campaign"), json_object_get(after, "campaign"));
+    events_of_campaign(&n, before, after, "lastCampaign", event_of_ended);
+    events_of_campaign(&n, before, after, "campaign", event_of_running);
     status_history_events(&n, before, after);
     events_of_conditions(&n, before, after);
 }

@@ -666,11 +666,11 @@ static void a_campaign_gives_events_when_recorded_accepted_and_ended(void **stat
 
 static void a_campaign_that_ended_jobs_gives_a_warning(void **state)
 {
-    json_t *after =
-        json_loads("{\"lastCampaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
-                   "\"Complete\", \"targets\": [3], \"endedJobs\": [{\"job\": \"j\", "
-                   "\"ranks\": [0]}]}}",
-                   0, NULL);
+    json_t *after = json_loads(
+        "{\"lastCampaign\": {\"id\": \"a\", \"sequence\": 1, \"kind\": \"Shrink\", \"phase\": "
+        "\"Complete\", \"targets\": [3], \"endedJobs\": [{\"job\": \"j\", "
+        "\"ranks\": [0]}]}}",
+        0, NULL);
 
     assert_news(NULL, after, "!ShrinkComplete;");
     json_decref(after);
