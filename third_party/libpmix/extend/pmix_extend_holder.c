@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The process that holds a socket, and whether it may connect as a rank or as a tool.
  *
- * In comes the inode of a connected socket. All processes that this one sees in /proc are searched
- * for a descriptor of that socket. The sockets seen on the way are kept in a table, since ranks
+ * In comes the inode of a connected socket. The descendants of the process that creates ranks are
+ * searched for a descriptor of that socket, then all processes that this one sees in /proc: a host
+ * may have thousands of others. The sockets seen on the way are kept in a table, since ranks
  * connect in crowds: the next ones are found there, and only their process is looked at again.
+ *
+ * The kernel's lists of children may lack a process while others end, and a kernel may be built
+ * without them. Such a rank is found by the search of all.
  *
  * A rank descends from the process that creates ranks, which is the subreaper of all of them. The
  * parents of a process are the kernel's, so no process of another container can appear as a rank.
@@ -24,7 +28,8 @@
 
 #define SEEN_MAX 65536 /* sockets in the table; further ones are searched for each time */
 #define ANCESTORS_MAX 256
-#define WALKS_MAX 16 /* a parent that ends on the way makes the walk begin anew */
+#define DESCENDANTS_MAX 65536 /* of the first search */
+#define WALKS_MAX 16          /* a parent that ends on the way makes the walk begin anew */
 
 struct seen {
     unsigned long inode;
@@ -118,6 +123,78 @@ static int compare_seen(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static pid_t ancestor_of_ranks(void)
+{
+    return rank_ancestor ? rank_ancestor : getpid();
+}
+
+struct pids {
+    pid_t *at;
+    size_t n, room;
+};
+
+static void add_pid(struct pids *list, pid_t pid)
+{
+    if (list->n == list->room) {
+        size_t room = list->room ? 2 * list->room : 64;
+        pid_t *at = room <= DESCENDANTS_MAX ? realloc(list->at, room * sizeof(*at)) : NULL;
+
+        if (!at)
+            return;
+        list->at = at;
+        list->room = room;
+    }
+    list->at[list->n++] = pid;
+}
+
+static void add_children_of_thread(struct pids *list, pid_t pid, const char *thread)
+{
+    char path[64];
+    int child;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/task/%.20s/children", (int)pid, thread);
+    f = fopen(path, "re");
+    while (f && fscanf(f, "%d", &child) == 1)
+        add_pid(list, child);
+    if (f)
+        fclose(f);
+}
+
+static void add_children(struct pids *list, pid_t pid)
+{
+    const struct dirent *e;
+    char path[32];
+    DIR *d;
+
+    snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    d = opendir(path);
+    while (d && (e = readdir(d))) {
+        if (isdigit((unsigned char)e->d_name[0]))
+            add_children_of_thread(list, pid, e->d_name);
+    }
+    if (d)
+        closedir(d);
+}
+
+/* As each_process(), for the processes below the one that creates ranks; all are shown to fn(). */
+static pid_t each_descendant(int (*fn)(pid_t pid, unsigned long inode), unsigned long inode)
+{
+    struct pids list = {0};
+    pid_t found = 0;
+
+    add_children(&list, ancestor_of_ranks());
+    for (size_t i = 0; i < list.n; i++) {
+        pid_t pid = list.at[i];
+
+        if (fn(pid, inode) && !found)
+            found = pid;
+        add_children(&list, pid);
+    }
+    free(list.at);
+    return found;
+}
+
 static pid_t find_holder(unsigned long inode)
 {
     const struct seen key = {.inode = inode};
@@ -128,7 +205,11 @@ static pid_t find_holder(unsigned long inode)
     if (s && look_at(s->pid, inode, 0) > 0)
         return s->pid;
     table.n = 0;
-    pid = each_process(holds, inode, 1);
+    pid = each_descendant(holds, inode);
+    if (!pid) {
+        table.n = 0;
+        pid = each_process(holds, inode, 1);
+    }
     if (table.n)
         qsort(table.at, table.n, sizeof(*table.at), compare_seen);
     return pid;
@@ -170,7 +251,7 @@ static int walk_up(pid_t pid, pid_t ancestor)
 
 static int is_descendant(pid_t pid)
 {
-    pid_t ancestor = rank_ancestor ? rank_ancestor : getpid();
+    pid_t ancestor = ancestor_of_ranks();
     int rc = -1;
 
     for (int i = 0; i < WALKS_MAX && rc < 0; i++)
