@@ -16,6 +16,7 @@
  * sent again is not checked again. check_excused() reads the cause of a job's end in the text for
  * its submitter, so it depends on those words. */
 #include "dvm/sim/check_private.h"
+#include "dvm/sim/lie.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,12 +106,16 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
     struct msg_target who;
     struct frame f;
     struct msg m;
+    bool lies;
 
     if (frame_decode(&cur, &f, NULL) < 0 || f.type != MSG_LOST || f.src != from ||
         msg_decode(&cur, f.type, &m, NULL) < 0)
         return;
     who = m.lost.who;
+    lies = strcmp(m.lost.why, LIE_WHY) == 0;
     msg_free(&m);
+    if (lies)
+        return;
     if (who.vpid == from) { /* it knows */
         life_of(c, from, who.epoch)->reported = true;
         return;

@@ -21,6 +21,7 @@
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/ask.h"
 #include "dvm/sim/check.h"
+#include "dvm/sim/lie.h"
 #include "dvm/sim/rest.h"
 #include "dvm/sim/work.h"
 
@@ -541,12 +542,24 @@ static void fail_link(struct script *s)
     }
 }
 
+static void tell_lie(struct script *s)
+{
+    char text[LIE_TEXT_MAX];
+
+    if (!lie_some(s->sim, some_member(s), text))
+        return;
+    s->result->faults++;
+    trace_line(s, "%s", text);
+}
+
 static void inject_fault(struct script *s)
 {
     uint64_t d;
 
     if (s->profile == 0)
         return;
+    if (s->opts.lies && roll_dice(s, 3) == 0)
+        tell_lie(s);
     if (done_since(s, 11) && roll_dice(s, 3) == 0) {
         fail_link(s);
         return;

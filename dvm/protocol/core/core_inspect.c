@@ -89,6 +89,11 @@ size_t core_inspect_waiting(const struct core *c)
     return rml_waiting(c->rml);
 }
 
+uint64_t core_inspect_sent(const struct core *c, uint32_t vpid, enum out_class traffic)
+{
+    return rml_sent(c->rml, vpid, traffic);
+}
+
 uint64_t core_inspect_turn(const struct core *c, uint64_t conn)
 {
     struct peer_link *at;

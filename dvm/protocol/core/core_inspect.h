@@ -30,6 +30,8 @@ void core_inspect_peers(const struct core *c,
                         void (*on)(void *arg, const struct core_inspect_peer *p), void *arg);
 /* Bytes of routed messages that wait or are not acknowledged. */
 size_t core_inspect_waiting(const struct core *c);
+/* The number of the last routed message to that daemon. */
+uint64_t core_inspect_sent(const struct core *c, uint32_t vpid, enum out_class traffic);
 /* The number of the hop whose turn it is on this connection; 0: it has not greeted. */
 uint64_t core_inspect_turn(const struct core *c, uint64_t conn);
 /* Sends a message in this daemon's own name, whatever it is: for daemons that lie. */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Draws a lie of a member: a message that is well formed, names daemons and jobs of this DVM, and
+ * is not the member's to send.
+ *
+ * In: a member with a lifeline. Out: one message to its parent, or a report to the head.
+ *
+ * The lies: a verb of the head for a job of another daemon, sent in the member's own name or in
+ * that of the head; the report of another member's loss in its own name; the same report in the
+ * name of the lost member. All go up the tree. A daemon believes its parent, so a member could
+ * harm the daemons below it.
+ *
+ * Invariant: no daemon and no job is affected. So a lie has no invariant of its own: all others
+ * hold as if the message had not been sent.
+ *
+ * Limits: a report in the member's own name takes a number of its stream, like any message. A
+ * forged frame has the number that the next one of its sender would have. A member reports only
+ * members that are above it or in another branch in every tree: it is believed for its children. */
+#include "dvm/sim/lie.h"
+
+#include "dvm/protocol/core/core_inspect.h"
+#include "dvm/protocol/wire/msg/msg.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+struct lie {
+    struct sim *sim;
+    struct core *liar;
+    uint32_t vpid;
+};
+
+static bool forge_frame(const struct lie *l, uint32_t src, uint32_t dst, const struct msg *m)
+{
+    struct core *from = sim_core(l->sim, src);
+    struct core *to = sim_core(l->sim, dst);
+    BUF_AUTO struct buf b = {0};
+    struct frame f = {.traffic = CLASS_CONTROL, .type = m->type, .src = src, .dst = dst};
+
+    if (!from || !to || epoch_none(core_inspect_epoch(from)))
+        return false;
+    f.src_epoch = core_inspect_epoch(from);
+    f.dst_ctr = (uint32_t)core_inspect_epoch(to).ctr;
+    f.version = core_inspect_members(l->liar)->version;
+    f.seq = core_inspect_sent(from, dst, CLASS_CONTROL) + 1;
+    buf_init(&b, 1u << 20);
+    frame_encode(&b, &f);
+    msg_encode(&b, m);
+    return sim_forge(l->sim, l->vpid, core_inspect_lifeline(l->liar), &b);
+}
+
+/* For a job that has ranks on another daemon. */
+static bool give_order(const struct lie *l, uint32_t src, char text[LIE_TEXT_MAX])
+{
+    uint32_t dst = (uint32_t)sim_random(l->sim, l->vpid);
+    struct msg m = {.type = MSG_KILL};
+    const char *nspace;
+    uint32_t rank;
+
+    if (!sim_some_rank(l->sim, dst, &nspace, &rank))
+        return false;
+    switch (sim_random(l->sim, 3)) {
+    case 0:
+        m.kill = (struct msg_kill){(char *)nspace, SIGKILL, -1};
+        break;
+    case 1:
+        m = (struct msg){.type = MSG_START, .start = {(char *)nspace}};
+        break;
+    default:
+        m = (struct msg){.type = MSG_JOB_ENDED, .job_ended = {(char *)nspace, 0}};
+    }
+    snprintf(text, LIE_TEXT_MAX, "vpid %u lies: %s for job %s at vpid %u, from vpid %u", l->vpid,
+             msg_name(m.type), nspace, dst, src);
+    return forge_frame(l, src, dst, &m);
+}
+
+/* From vpid `src`: the liar, or the daemon that it declares lost. */
+static bool report_loss(const struct lie *l, uint32_t who, uint32_t src, char text[LIE_TEXT_MAX])
+{
+    const struct core *x = sim_core(l->sim, who);
+    struct msg m = {.type = MSG_LOST, .lost = {.why = LIE_WHY}};
+
+    if (!x || epoch_none(core_inspect_epoch(x)))
+        return false;
+    m.lost.who = (struct msg_target){who, core_inspect_epoch(x)};
+    snprintf(text, LIE_TEXT_MAX, "vpid %u lies: vpid %u is lost, from vpid %u", l->vpid, who, src);
+    if (src != l->vpid)
+        return forge_frame(l, src, VPID_HEAD, &m);
+    core_time(l->liar, sim_now(l->sim), sim_now(l->sim));
+    if (core_inspect_send(l->liar, VPID_HEAD, CLASS_CONTROL, &m) < 0)
+        return false;
+    sim_drain(l->sim, l->vpid);
+    return true;
+}
+
+static uint32_t branch_of(uint32_t vpid, uint32_t radix)
+{
+    while (vpid > radix)
+        vpid = (vpid - 1) / radix;
+    return vpid;
+}
+
+/* A live vpid keeps its own position, so no daemon from below it is promoted to one above it. */
+static bool is_never_below(uint32_t who, uint32_t vpid, uint32_t radix)
+{
+    if (branch_of(who, radix) != branch_of(vpid, radix))
+        return true;
+    while (vpid > who)
+        vpid = (vpid - 1) / radix;
+    return vpid == who;
+}
+
+bool lie_some(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
+{
+    struct lie l = {s, sim_core(s, vpid), vpid};
+    uint64_t d = sim_random(s, 4);
+    uint32_t who = vpid > 1 ? 1 + (uint32_t)sim_random(s, vpid - 1) : VPID_NONE;
+
+    if (!l.liar || sim_stopped(s, vpid) || core_state(l.liar) != CORE_WIRED ||
+        core_inspect_lifeline(l.liar) == VPID_NONE)
+        return false;
+    if (d < 2 || who == VPID_NONE)
+        return give_order(&l, d % 2 ? vpid : VPID_HEAD, text);
+    if (!is_never_below(who, vpid, core_inspect_members(l.liar)->radix))
+        return false;
+    return report_loss(&l, who, d == 2 ? vpid : who, text);
+}
