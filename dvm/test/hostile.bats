@@ -107,6 +107,20 @@ peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$(daemon_of "$1")/status"; }
         "$DVM_SESSION_DIR/1/prted.log"
 }
 
+@test "C27: a rank that reads no answers is left when 160 MB of them wait" {
+    local before
+    export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1
+    start_dvm 1 --slots 2
+    prun -n 1 true
+    before=$(peak_kb 1)
+    run prun --stdin none -n 1 "$hostile" deaf 200
+    echo "$output"
+    [ "${lines[0]}" = "not all of 200 answers have come" ]
+    [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
+    echo "from $before to $(peak_kb 1) KB" # 600 MB otherwise
+    [ "$(peak_kb 1)" -lt $((before + 300 * 1024)) ]
+}
+
 @test "C27: a rank cannot store arrays about nodes, which the daemon gives" {
     start_dvm 1 --slots 2
     run prun --stdin none -n 1 "$hostile" arrays 10

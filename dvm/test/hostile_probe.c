@@ -431,12 +431,31 @@ static void announce(unsigned n)
 
 #define STORED_BYTES (3u << 20)
 
+/* A commit of a value of 3 MB for all nodes. */
+static void commit_large(struct bytes *to, const char *key)
+{
+    static char data[STORED_BYTES];
+    static struct bytes values;
+    uint8_t scope = PMIX_GLOBAL;
+
+    values.used = 0;
+    add_packed(&values, &(int32_t){1}, PMIX_INT32, false);
+    add_string(&values, key);
+    add_type(&values, PMIX_BYTE_OBJECT);
+    add_count(&values, sizeof(data));
+    add_bytes(&values, data, sizeof(data));
+    begin_case(to, CMD_COMMIT);
+    add_packed(to, &scope, PMIX_SCOPE, true);
+    add_packed(to, &(int32_t){1}, PMIX_INT32, false);
+    add_bytes(to, "\1", 1);
+    add_count(to, values.used);
+    add_bytes(to, values.data, values.used);
+}
+
 /* store N: N commits of a value of 3 MB, each of a key of its own, for all nodes. */
 static void store_values(unsigned n)
 {
-    static char data[STORED_BYTES];
-    static struct bytes values, b;
-    uint8_t scope = PMIX_GLOBAL;
+    static struct bytes b;
     unsigned stored = 0;
     pmix_status_t last = PMIX_SUCCESS;
     char key[32];
@@ -444,18 +463,7 @@ static void store_values(unsigned n)
     open_admitted();
     for (unsigned i = 0; i < n; i++) {
         snprintf(key, sizeof(key), "stored.%u", i);
-        values.used = 0;
-        add_packed(&values, &(int32_t){1}, PMIX_INT32, false);
-        add_string(&values, key);
-        add_type(&values, PMIX_BYTE_OBJECT);
-        add_count(&values, sizeof(data));
-        add_bytes(&values, data, sizeof(data));
-        begin_case(&b, CMD_COMMIT);
-        add_packed(&b, &scope, PMIX_SCOPE, true);
-        add_packed(&b, &(int32_t){1}, PMIX_INT32, false);
-        add_bytes(&b, "\1", 1);
-        add_count(&b, values.used);
-        add_bytes(&b, values.data, values.used);
+        commit_large(&b, key);
         send_bytes(&b, LAST_TAG);
         if (!await_last_answer())
             break;
@@ -496,6 +504,40 @@ static void make_refresh(struct bytes *to, pmix_rank_t rank)
     begin_case(to, CMD_REFRESH_CACHE);
     put_string(to, me.nspace);
     add_packed(to, &rank, PMIX_PROC_RANK, true);
+}
+
+/* True: an honest question on the connection of PMIx_Init() has the honest answer. */
+static bool is_answered(void)
+{
+    pmix_pdata_t nothing;
+
+    PMIX_PDATA_CONSTRUCT(&nothing);
+    PMIX_LOAD_KEY(nothing.key, "nothing");
+    return PMIx_Lookup(&nothing, 1, NULL, 0) == PMIX_ERR_NOT_FOUND;
+}
+
+/* deaf N: N requests for a value of 3 MB, whose answers are not read before the server has read all
+ * requests: in each turn of its loop it reads one message of a connection, and an honest question
+ * takes it a turn. */
+static void read_nothing(unsigned n)
+{
+    static struct bytes b;
+    static char some[1u << 16];
+    size_t came = 0;
+    ssize_t got;
+
+    open_admitted();
+    commit_large(&b, "large");
+    send_bytes(&b, LAST_TAG);
+    (void)await_last_answer();
+    make_refresh(&b, me.rank);
+    for (unsigned i = 0; i < n; i++)
+        send_bytes(&b, LAST_TAG);
+    for (unsigned i = 0; i < n && is_answered(); i++)
+        continue;
+    while (came / STORED_BYTES < n && (got = recv(sock, some, sizeof(some), 0)) > 0)
+        came += (size_t)got;
+    printf("%s of %u answers have come\n", came / STORED_BYTES < n ? "not all" : "all", n);
 }
 
 /* refreshes N: N requests for what the server has of this rank. */
@@ -598,13 +640,10 @@ static void ask(uint64_t connections)
 static const struct {
     const char *name;
     void (*attack)(unsigned n);
-} modes[] = {{"halves", halve_headers},
-             {"announce", announce},
-             {"store", store_values},
-             {"arrays", store_arrays},
-             {"refreshes", request_refreshes},
-             {"refresh", refresh_cache},
-             {"end-output", end_output_of_others}};
+} modes[] = {{"halves", halve_headers},        {"announce", announce},
+             {"store", store_values},          {"arrays", store_arrays},
+             {"refreshes", request_refreshes}, {"deaf", read_nothing},
+             {"refresh", refresh_cache},       {"end-output", end_output_of_others}};
 
 /* False: it is a seed. */
 static bool run_direct(const char *what, const char *arg)
