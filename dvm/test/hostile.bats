@@ -93,8 +93,7 @@ peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$(daemon_of "$1")/status"; }
 
 @test "C27: stored values take 128 MB for a rank's node and as much for others, and a commit beyond it is refused" {
     local before bound_mb=$((2 * 128 + 64)) # two tables; and a message, as it comes and as it is unpacked
-    export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1
-    start_dvm 1 --slots 2
+    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 start_dvm 1 --slots 2
     prun -n 1 true
     before=$(peak_kb 1)
     run prun --stdin none -n 1 "$hostile" store 150
@@ -109,8 +108,7 @@ peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$(daemon_of "$1")/status"; }
 
 @test "C27: a rank that reads no answers is left when 160 MB of them wait" {
     local before
-    export ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1
-    start_dvm 1 --slots 2
+    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 start_dvm 1 --slots 2
     prun -n 1 true
     before=$(peak_kb 1)
     run prun --stdin none -n 1 "$hostile" deaf 200
