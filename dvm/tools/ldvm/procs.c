@@ -10,8 +10,8 @@
  * with the same number never gets one.
  *
  * Failures and limits: an adopted process that has already ended is skipped. An interrupted wait
- * counts as PROCS_TIMEOUT. The wait status of an adopted process is not known. procs_destroy() ends
- * no process and leaves the caught signals blocked. */
+ * goes on for the time that is left. The wait status of an adopted process is not known.
+ * procs_destroy() ends no process and leaves the caught signals blocked. */
 #include "dvm/tools/ldvm/procs.h"
 
 #include "base/buf/buf.h"
@@ -27,6 +27,7 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include <utlist.h>
 
@@ -161,16 +162,35 @@ static void read_end(struct procs *p, struct proc *x, struct procs_event *e)
     forget_proc(p, x);
 }
 
+int64_t procs_now_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static int left_ms(int64_t until_ms)
+{
+    int64_t left = until_ms - procs_now_ms();
+
+    return left > 0 ? (int)left : 0;
+}
+
 int procs_next(struct procs *p, int timeout_ms, struct procs_event *e, struct err *err)
 {
+    int64_t until_ms = procs_now_ms() + timeout_ms;
     struct signalfd_siginfo info;
     struct epoll_event ev;
-    int n = epoll_wait(p->epoll, &ev, 1, timeout_ms);
+    int n;
 
     *e = (struct procs_event){.kind = PROCS_TIMEOUT};
-    if (n < 0 && errno != EINTR)
+    do {
+        n = epoll_wait(p->epoll, &ev, 1, timeout_ms < 0 ? -1 : left_ms(until_ms));
+    } while (n < 0 && errno == EINTR);
+    if (n < 0)
         return err_sys(err, errno, "epoll_wait");
-    if (n <= 0)
+    if (n == 0)
         return 0;
     if (ev.data.ptr) {
         read_end(p, ev.data.ptr, e);
@@ -179,6 +199,21 @@ int procs_next(struct procs *p, int timeout_ms, struct procs_event *e, struct er
         e->signum = (int)info.ssi_signo;
     }
     return 0;
+}
+
+bool procs_all_end(struct procs *p, int timeout_ms, procs_end_fn *tell, void *arg)
+{
+    int64_t until_ms = procs_now_ms() + timeout_ms;
+    struct procs_event e;
+    int left;
+
+    while (procs_living(p) && (left = left_ms(until_ms)) > 0) {
+        if (procs_next(p, left, &e, NULL) < 0)
+            return false;
+        if (e.kind == PROCS_ENDED && tell)
+            tell(arg, e.vpid);
+    }
+    return procs_living(p) == 0;
 }
 
 void procs_kill(struct procs *p, int signum)

@@ -41,6 +41,11 @@ struct procs_event {
 int procs_fd(const struct procs *p); /* readable: procs_next() has an event */
 int procs_next(struct procs *p, int timeout_ms, struct procs_event *e, struct err *err)
     __attribute__((warn_unused_result));
+typedef void procs_end_fn(void *arg, uint32_t vpid);
+/* Waits until all have ended, `timeout_ms` in all; reports each end. `tell` may be NULL. True: all
+ * have ended. */
+bool procs_all_end(struct procs *p, int timeout_ms, procs_end_fn *tell, void *arg);
+int64_t procs_now_ms(void);                   /* of the monotonic clock */
 void procs_kill(struct procs *p, int signum); /* ends all that live */
 
 /* Text such as "ended with 3", "was ended by signal 9 (Killed)", "has ended"; on the heap. */

@@ -177,24 +177,23 @@ static int follow_events(struct resize *r, struct follow *f, struct err *err)
     return f->complete ? 0 : err_set(err, "campaign %s was cancelled", r->id);
 }
 
+static void print_end(void *arg, uint32_t vpid)
+{
+    print_event(arg, "process of vpid %u has ended", vpid);
+}
+
 /* A later resize then finds neither a process nor a session directory. */
 static int wait_processes(struct resize *r, struct err *err)
 {
-    struct procs_event e = {.kind = PROCS_ENDED};
-
     for (size_t i = 0; i < r->ntargets; i++) {
         struct ldvm_daemon d = {r->targets[i], ldvm_pid(r->l.dir, r->targets[i])};
 
         if (d.pid && procs_adopt(r->procs, &d, err) < 0)
             return -1;
     }
-    while (procs_living(r->procs)) {
-        if (procs_next(r->procs, DEPART_MS, &e, err) < 0)
-            return -1;
-        if (e.kind == PROCS_TIMEOUT)
-            return err_set(err, "%zu removed daemons do not end", procs_living(r->procs));
-        print_event(r, "process of vpid %u has ended", e.vpid);
-    }
+    if (!procs_all_end(r->procs, DEPART_MS, print_end, r))
+        return err_set(err, "%zu removed daemons have not ended within %d s",
+                       procs_living(r->procs), DEPART_MS / 1000);
     return 0;
 }
 

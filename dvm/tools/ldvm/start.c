@@ -9,7 +9,7 @@
  *
  * Failures: if a step after ldvm_make() fails, the daemons are killed and the directory is removed.
  * The caller gets the last TAIL_BYTES of one log: that of the first vpid whose daemon has ended and
- * has logged. Daemons that have not ended are given up after KILLED_MS without an event.
+ * has logged. Daemons that have not ended are given up after KILLED_MS.
  *
  * In the foreground the first signal asks the head to end the DVM. If that fails, the daemons get
  * SIGTERM. A further signal sends SIGKILL, but only after the request has ended: cli_shutdown()
@@ -101,17 +101,6 @@ static char *log_tail(const char *dir, uint32_t members)
     return xstrdup(text);
 }
 
-static void kill_all(struct procs *p)
-{
-    struct procs_event e = {.kind = PROCS_ENDED};
-
-    procs_kill(p, SIGKILL);
-    while (procs_living(p) && e.kind != PROCS_TIMEOUT) {
-        if (procs_next(p, KILLED_MS, &e, NULL) < 0)
-            return;
-    }
-}
-
 struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, char **log,
                          struct err *err)
 {
@@ -132,7 +121,8 @@ struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, ch
     }
     free(*log);
     *log = log_tail(l.dir, o->members);
-    kill_all(p);
+    procs_kill(p, SIGKILL);
+    (void)procs_all_end(p, KILLED_MS, NULL, NULL);
     if (ldvm_remove(l.dir, &left) < 0)
         fprintf(stderr, "prte: %s\n", left.msg);
 error:

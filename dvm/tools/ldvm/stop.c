@@ -24,37 +24,34 @@ static int adopt_all(struct procs *p, const char *dir, struct err *err)
     return 0;
 }
 
-/* True when all have ended within the time. */
-static bool all_end(struct procs *p, int timeout_ms)
+/* patience_ms: how long daemons that have been asked to leave may take for it. */
+static int end_all(struct procs *p, int patience_ms, struct err *err)
 {
-    struct procs_event e = {.kind = PROCS_ENDED};
-
-    while (procs_living(p) && e.kind != PROCS_TIMEOUT) {
-        if (procs_next(p, timeout_ms, &e, NULL) < 0)
-            return false;
-    }
-    return procs_living(p) == 0;
-}
-
-static int end_all(struct procs *p, bool patient, struct err *err)
-{
-    if (patient && all_end(p, LEAVE_MS))
+    if (procs_all_end(p, patience_ms, NULL, NULL))
         return 0;
-    if (patient)
-        fprintf(stderr, "prte: %zu daemons have not ended by themselves: ending them\n",
-                procs_living(p));
+    if (patience_ms > 0)
+        fprintf(stderr, "prte: %zu daemons have not ended by themselves within %d s: ending them\n",
+                procs_living(p), LEAVE_MS / 1000);
     procs_kill(p, SIGTERM);
     procs_kill(p, SIGCONT); /* a stopped spawner must still end its ranks */
-    if (all_end(p, TERM_MS))
+    if (procs_all_end(p, TERM_MS, NULL, NULL))
         return 0;
     procs_kill(p, SIGKILL);
-    if (all_end(p, KILL_MS))
+    if (procs_all_end(p, KILL_MS, NULL, NULL))
         return 0;
     return err_set(err, "%zu daemons cannot be ended", procs_living(p));
 }
 
+static int left_of(int64_t until_ms)
+{
+    int64_t left = until_ms - procs_now_ms();
+
+    return left > 0 ? (int)left : 0;
+}
+
 int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *err)
 {
+    int64_t until_ms = procs_now_ms() + (patient ? LEAVE_MS : 0); /* for all of them */
     struct procs *others = procs_create(false, err);
     int rc = -1;
 
@@ -62,13 +59,13 @@ int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *er
         return -1;
     /* Children of this process are zombies until they are reaped, and only this process can do
      * that. */
-    if ((!own || end_all(own, patient, err) == 0) && adopt_all(others, dir, err) == 0)
-        rc = end_all(others, patient, err);
+    if ((!own || end_all(own, left_of(until_ms), err) == 0) && adopt_all(others, dir, err) == 0)
+        rc = end_all(others, left_of(until_ms), err);
     /* If spawners had to be killed, their daemons are still about to end. */
     if (rc == 0)
         rc = adopt_all(others, dir, err);
     if (rc == 0)
-        rc = end_all(others, patient, err);
+        rc = end_all(others, left_of(until_ms), err);
     procs_destroy(others);
     if (rc < 0 || !ldvm_is(dir))
         return rc;

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -482,6 +483,45 @@ static void members_are_own_processes_from_one_server_per_run_of_numbers(void **
     unlink(gate);
 }
 
+struct slow_end {
+    int gate;
+    int64_t until_ms;
+};
+
+/* Takes all the time that is left, and lets the other four end. */
+static void end_slowly(void *arg, uint32_t vpid)
+{
+    const struct slow_end *s = arg;
+
+    while (procs_now_ms() < s->until_ms)
+        continue;
+    assert_int_equal(write(s->gate, "\n\n\n\n", 4), 4);
+}
+
+static void the_ends_of_some_do_not_prolong_the_wait_for_all(void **state)
+{
+    static const uint32_t vpids[] = {1, 2, 3, 4, 5};
+    struct world *w = *state;
+    FREE_AUTO char *gate = xasprintf("%s/gate", w->base);
+    FREE_AUTO char *script = xasprintf(FORK_MEMBERS, gate);
+    int fd = mkfifo(gate, 0600) == 0 ? open(gate, O_RDWR | O_CLOEXEC) : -1;
+    struct err err = {0};
+    struct procs *p = start_members(w, script, vpids, 5, 0, &err);
+    struct pollfd one = {.fd = procs_fd(p), .events = POLLIN};
+    struct slow_end slow = {.gate = fd};
+
+    assert_int_equal(write(fd, "\n", 1), 1);
+    assert_int_equal(poll(&one, 1, -1), 1);
+    slow.until_ms = procs_now_ms() + 100;
+    assert_false(procs_all_end(p, 100, end_slowly, &slow));
+    assert_int_equal(procs_living(p), 4);
+    while (procs_living(p))
+        next(p);
+    procs_destroy(p);
+    close(fd);
+    unlink(gate);
+}
+
 static void a_server_that_fails_is_reported_with_its_exit_code(void **state)
 {
     static const uint32_t vpids[] = {1, 2};
@@ -563,6 +603,7 @@ int main(void)
         T(a_kept_descriptor_is_closed_at_the_end),
         T(a_head_that_ends_before_it_listens_is_reported),
         T(members_are_own_processes_from_one_server_per_run_of_numbers),
+        T(the_ends_of_some_do_not_prolong_the_wait_for_all),
         T(a_server_that_fails_is_reported_with_its_exit_code),
         T(a_server_that_reports_too_few_or_other_members_is_an_error),
         T(every_role_has_a_certificate_that_only_its_owner_can_read),
