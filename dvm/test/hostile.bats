@@ -106,6 +106,19 @@ peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$(daemon_of "$1")/status"; }
         "$DVM_SESSION_DIR/1/prted.log"
 }
 
+@test "C27: a message of many arrays is refused when they have more than 262,144 elements together" {
+    local before
+    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 start_dvm 1 --slots 2
+    prun -n 1 true
+    before=$(peak_kb 1)
+    run prun --stdin none -n 1 "$hostile" unpack 12
+    echo "$output"
+    [ "${lines[0]}" = "12 arrays: UNPACK FAILURE" ]
+    [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
+    echo "from $before to $(peak_kb 1) KB" # 1.3 GB otherwise
+    [ "$(peak_kb 1)" -lt $((before + 400 * 1024)) ]
+}
+
 @test "C27: a rank that reads no answers is left when 160 MB of them wait" {
     local before
     ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 start_dvm 1 --slots 2

@@ -431,6 +431,34 @@ static void announce(unsigned n)
 
 #define STORED_BYTES (3u << 20)
 
+#define ARRAY_INFOS 200000
+
+/* unpack N: a publication of N arrays, each of 200,000 attributes. */
+static void send_many_arrays(unsigned n)
+{
+    static struct bytes head, one;
+    uint32_t uid = (uint32_t)getuid(), flags = 0;
+    struct header h = {.index = (int32_t)htonl(me.rank), .tag = htonl(LAST_TAG)};
+    bool sent;
+
+    open_admitted();
+    begin_case(&head, CMD_PUBLISH);
+    add_packed(&head, &uid, PMIX_UINT32, true);
+    add_packed(&head, &(size_t){n}, PMIX_SIZE, true);
+    add_packed(&head, &(int32_t){(int32_t)n}, PMIX_INT32, false);
+    one.used = 0;
+    add_string(&one, "many");
+    add_packed(&one, &flags, PMIX_UINT32, false);
+    add_array(&one, PMIX_INFO, ARRAY_INFOS);
+    for (unsigned i = 0; i < ARRAY_INFOS; i++)
+        add_info(&one, "", 0, 0);
+    h.len = htonl((uint32_t)(head.used + n * one.used));
+    sent = send_all(&h, sizeof(h)) && send_all(head.data, head.used);
+    for (unsigned i = 0; i < n && sent; i++)
+        sent = send_all(one.data, one.used);
+    printf("%u arrays: %s\n", n, await_last_answer() ? name_of(answered_status()) : "no answer");
+}
+
 /* A commit of a value of 3 MB for all nodes. */
 static void commit_large(struct bytes *to, const char *key)
 {
@@ -640,10 +668,15 @@ static void ask(uint64_t connections)
 static const struct {
     const char *name;
     void (*attack)(unsigned n);
-} modes[] = {{"halves", halve_headers},        {"announce", announce},
-             {"store", store_values},          {"arrays", store_arrays},
-             {"refreshes", request_refreshes}, {"deaf", read_nothing},
-             {"refresh", refresh_cache},       {"end-output", end_output_of_others}};
+} modes[] = {{"halves", halve_headers},
+             {"announce", announce},
+             {"store", store_values},
+             {"arrays", store_arrays},
+             {"refreshes", request_refreshes},
+             {"deaf", read_nothing},
+             {"unpack", send_many_arrays},
+             {"refresh", refresh_cache},
+             {"end-output", end_output_of_others}};
 
 /* False: it is a seed. */
 static bool run_direct(const char *what, const char *arg)
