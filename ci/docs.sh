@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Compares docs/ with the source, about tests and about PMIx: docs.sh [tests] [upcalls] [attributes]
+# Compares docs/ with the source, about tests, PMIx and the operator: docs.sh [tests] [upcalls] [attributes] [reasons]
 #
 # tests: in PAGES, a name in double quotes has to be that of a bats test or a heading. A name in backticks with four
 # underscores or with "…" has to be that of a cmocka test; "…" stands for any text. A file in backticks has to exist.
 # upcalls: each entry of the library's server module, and each that we set, is in the table of docs/pmix.md.
 # attributes: each one in dvm/host/pmix is in a table of docs/pmix.md or docs/pmix/ with the columns "attribute", "since"
-# and "tested by"; these columns agree with the header that the compiler finds. Exit code: 0 no error, 1 errors.
+# and "tested by"; these columns agree with the header that the compiler finds.
+# reasons: each one of operator/status/reason.h is told in docs/operator/. Exit code: 0 no error, 1 errors.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -181,11 +182,24 @@ check_attributes() {
     } | refuse
 }
 
-[ $# -gt 0 ] || set -- tests upcalls attributes
+# --- the operator
+
+check_reasons() {
+    local word words
+    words=$(sed -nE 's/^ *X\([A-Z_]+, "([A-Za-z]+)".*/\1/p' operator/status/reason.h)
+    {
+        [ -n "$words" ] || echo "operator/status/reason.h has no reasons"
+        for word in $words; do
+            grep -qF "\`$word\`" docs/operator/*.md || echo "docs/operator: the reason $word is told nowhere"
+        done
+    } | refuse
+}
+
+[ $# -gt 0 ] || set -- tests upcalls attributes reasons
 failed=0
 for check in "$@"; do
     case $check in
-    tests | upcalls | attributes) "check_$check" || failed=1 ;;
+    tests | upcalls | attributes | reasons) "check_$check" || failed=1 ;;
     *)
         echo "docs: there is no check $check" >&2
         exit 2

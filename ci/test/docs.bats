@@ -6,7 +6,7 @@
 setup() {
     docs=$BATS_TEST_DIRNAME/../docs.sh
     export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$DOCS_ROOT"/{docs/pmix,dvm/host/pmix/test,dvm/test}
+    mkdir -p "$DOCS_ROOT"/{docs/{pmix,operator},dvm/host/pmix/test,dvm/test,operator/status}
     cd "$DOCS_ROOT" || exit
     touch docs/cleanup.md docs/seeds.md
     printf '# prun\n' > docs/prun.md
@@ -22,6 +22,8 @@ int main(void)
     };
 }
 C
+    echo '    X(STABLE, "Stable", REASON_PLAIN)' > operator/status/reason.h
+    echo '`Stable`' > docs/operator/conditions.md
     cat > dvm/host/pmix/srv.c << 'C'
 /* PMIX_NODEID is only spoken of, and so is "PMIX_APPNUM". */
 static pmix_server_module_t module = {
@@ -157,4 +159,11 @@ refused() {
     run make docs-check GRAPHS="$graphs"
     [ "$status" -ne 0 ]
     [[ $output == *"make docs-graphs"* ]]
+}
+
+@test "a reason of the operator that no page tells is refused" {
+    echo '    X(LOST, "Lost", REASON_PLAIN)' >> operator/status/reason.h
+    refused reasons 'the reason Lost is told nowhere'
+    echo > operator/status/reason.h
+    refused reasons 'has no reasons'
 }

@@ -35,7 +35,7 @@ static void give_up(struct run *run, const char *what, const char *why)
     run->on_action_done(run);
 }
 
-static enum api_reason reason_of(const json_t *body)
+static enum api_reason reason_in_answer(const json_t *body)
 {
     const char *s = json_string_value(json_object_get(json_object_get(body, "error"), "reason"));
 
@@ -48,7 +48,7 @@ static void keep_answer(struct run *run, int status, const json_t *body, const s
     struct plan_answer *a = &run->e->answer;
 
     snprintf(a->id, sizeof(a->id), "%s", run->action->id);
-    a->reason = reason_of(body);
+    a->reason = reason_in_answer(body);
     snprintf(a->message, sizeof(a->message), "%s", status >= 200 && status < 300 ? "" : err->msg);
     a->status = status;
     a->at_ms = (int64_t)loop_wall_ms();
@@ -234,7 +234,8 @@ static void on_credentials(const struct credentials *creds, const struct status_
     run->again = creds && !e->have_creds;
     if (creds)
         keep_credentials(e, creds);
-    e->creds_failures = trouble && trouble->passing ? e->creds_failures + 1 : 0;
+    e->creds_failures =
+        trouble && reason_is(trouble->reason, REASON_PASSING) ? e->creds_failures + 1 : 0;
     if (e->creds_failures > 0 && e->creds_failures < APPLY_REPORTED_AFTER) {
         log_info("secrets cluster=%s: %s", e->key, trouble->message);
         e->creds_complete = false;
@@ -243,10 +244,10 @@ static void on_credentials(const struct credentials *creds, const struct status_
         return;
     }
     if (!trouble) {
-        e->creds_trouble.reason[0] = '\0';
+        e->creds_trouble.reason = REASON_NONE;
         run->again = run->again || !e->creds_complete;
     } else if (strcmp(trouble->message, e->creds_trouble.message) != 0 ||
-               !e->creds_trouble.reason[0]) {
+               !e->creds_trouble.reason) {
         log_warn("secrets cluster=%s: %s", e->key, trouble->message);
         e->creds_trouble = *trouble;
     }
@@ -262,7 +263,7 @@ static void ensure_credentials(struct run *run)
     uint64_t next_ms = run->e->creds_checked_ms + RECONCILE_CREDENTIALS_MS;
 
     queue_add_after(run->e->r->queue, run->e->key, RECONCILE_CREDENTIALS_MS);
-    if (run->e->creds_trouble.reason[0] && run->now_ms < next_ms) {
+    if (run->e->creds_trouble.reason && run->now_ms < next_ms) {
         run->on_action_done(run);
         return;
     }

@@ -14,7 +14,7 @@ static void on_posted(int status, const json_t *body, const struct err *err, voi
         log_warn("an Event could not be posted status=%d: %s", status, err->msg);
 }
 
-static json_t *event_of(const struct cluster *c, bool warning, const char *reason, const char *note)
+static json_t *event_of(const struct cluster *c, bool warning, enum reason reason, const char *note)
 {
     int64_t now_ms = (int64_t)loop_wall_ms();
     FREE_AUTO char *now = timestamp_s(now_ms);
@@ -30,7 +30,7 @@ static json_t *event_of(const struct cluster *c, bool warning, const char *reaso
         json_pack("{s:s, s:s, s:{s:s, s:s}, s:o}", "apiVersion", "v1", "kind", "Event", "metadata",
                   "generateName", name, "namespace", c->ns, "involvedObject", about);
     json_object_set_new(o, "type", json_string(warning ? "Warning" : "Normal"));
-    json_object_set_new(o, "reason", json_string(reason));
+    json_object_set_new(o, "reason", json_string(reason_word(reason)));
     json_object_set_new(o, "message", json_string(note));
     json_object_set_new(o, "source", json_pack("{s:s}", "component", CLUSTER_MANAGER));
     json_object_set_new(o, "firstTimestamp", json_string(now));
@@ -41,7 +41,7 @@ static json_t *event_of(const struct cluster *c, bool warning, const char *reaso
     return o;
 }
 
-void announce_event(struct reconciler *r, const struct cluster *c, bool warning, const char *reason,
+void announce_event(struct reconciler *r, const struct cluster *c, bool warning, enum reason reason,
                     const char *note)
 {
     struct err err = {0};

@@ -28,8 +28,6 @@
 #include <string.h>
 
 enum { CA = CREDENTIALS_CA, OPERATOR = CREDENTIALS_OPERATOR, NSECRETS = CREDENTIALS_SECRETS };
-#define NOT_READ "SecretNotRead"
-#define NOT_MADE "SecretNotMade"
 static const enum api_role ROLE[NSECRETS] = {API_ROLE_CA, API_ROLE_HEAD, API_ROLE_MEMBER,
                                              API_ROLE_OPERATOR, API_ROLE_USER};
 
@@ -81,7 +79,7 @@ void credentials_cancel(struct credentials_job *j)
 static void finish_job(struct credentials_job *j, const struct credentials *creds,
                        const struct status_trouble *trouble)
 {
-    if (!trouble || !trouble->passing) {
+    if (!trouble || !reason_is(trouble->reason, REASON_PASSING)) {
         credentials_progress_destroy(j->p);
         *j->kept = NULL;
     }
@@ -109,14 +107,12 @@ static int own_credentials(const struct credentials_job *j, struct credentials *
 }
 
 /* Ends the job with an error. The operator's own Secret is delivered if it is readable. */
-static void fail_job(struct credentials_job *j, const char *reason, const char *message)
+static void fail_job(struct credentials_job *j, enum reason reason, const char *message)
 {
-    struct status_trouble t = {.passing =
-                                   strcmp(reason, NOT_READ) == 0 || strcmp(reason, NOT_MADE) == 0};
+    struct status_trouble t = {.reason = reason};
     struct credentials own = {0};
     bool usable = own_credentials(j, &own) == 0;
 
-    snprintf(t.reason, sizeof(t.reason), "%s", reason);
     snprintf(t.message, sizeof(t.message), "Secret %s-%s: %s", j->c->name,
              api_role_word(ROLE[j->p->at < NSECRETS ? j->p->at : 0]), message);
     finish_job(j, usable ? &own : NULL, &t);
@@ -134,7 +130,7 @@ static void hand_over(struct credentials_job *j)
         finish_job(j, &own, NULL);
     } else {
         j->p->at = OPERATOR;
-        fail_job(j, "CertificateInvalid",
+        fail_job(j, REASON_CERTIFICATE_INVALID,
                  "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret, and the "
                  "operator creates it again.");
     }
@@ -155,7 +151,7 @@ static void on_made(int status, const json_t *body, const struct err *err, void 
     } else if (status == 409) { /* another writer was faster, or the answer was lost */
         read_again(j);
     } else {
-        fail_job(j, NOT_MADE, err->msg);
+        fail_job(j, REASON_SECRET_NOT_MADE, err->msg);
     }
 }
 
@@ -170,7 +166,7 @@ static void post_secret(struct credentials_job *j, const char *cert, const char 
     j->request = kube_request(j->kube, &v, on_made, j, &err);
     json_decref(body);
     if (!j->request)
-        fail_job(j, NOT_MADE, err.msg);
+        fail_job(j, REASON_SECRET_NOT_MADE, err.msg);
 }
 
 static int open_ca(struct credentials_job *j, struct err *err)
@@ -204,7 +200,7 @@ static void make_secret(struct credentials_job *j)
     FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, api_role_word(ROLE[j->p->at]));
 
     if (open_ca(j, &err)) {
-        fail_job(j, "CertificateInvalid", err.msg);
+        fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
         return;
     }
     if (j->p->at == CA) {
@@ -217,7 +213,7 @@ static void make_secret(struct credentials_job *j)
                           CREDENTIALS_DAYS, &cert, &key, &err);
     objects_names_free(names);
     if (rc)
-        fail_job(j, "CertificateInvalid", err.msg);
+        fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
     else
         post_secret(j, cert, key);
 }
@@ -249,7 +245,7 @@ static void make_next(struct credentials_job *j)
     enum credentials_secret next = credentials_next(there);
     j->p->at = CA;
     if (next == CREDENTIALS_LOST) {
-        fail_job(j, "CertificateMissing",
+        fail_job(j, REASON_CERTIFICATE_MISSING,
                  "the certificate authority is lost and certificates are missing. Suspend the "
                  "DvmCluster, delete "
                  "its Secrets and resume it: the operator then creates all of them.");
@@ -270,17 +266,17 @@ static void on_read(int status, const json_t *body, const struct err *err, void 
     if (status == 200 && objects_orphaned(body, j->c)) {
         FREE_AUTO char *advice = objects_orphan_advice(j->c);
 
-        fail_job(j, "NotOwned", advice);
+        fail_job(j, REASON_NOT_OWNED, advice);
         return;
     }
     if (status == 200 && !objects_controlled(body, j->c)) {
         fail_job(
-            j, "NotOwned",
+            j, REASON_NOT_OWNED,
             "it exists and this DvmCluster does not control it, so the operator does not use it.");
         return;
     }
     if (status != 200 && status != 404) {
-        fail_job(j, NOT_READ, err->msg);
+        fail_job(j, REASON_SECRET_NOT_READ, err->msg);
         return;
     }
     if (status == 200)
@@ -308,7 +304,7 @@ static void step_job(struct credentials_job *j)
     if (j->p->making)
         make_next(j);
     else if (read_one(j, &err))
-        fail_job(j, NOT_READ, err.msg);
+        fail_job(j, REASON_SECRET_NOT_READ, err.msg);
 }
 
 /* The Secret that could not be created exists. If it is the authority, it replaces ours. */
@@ -321,7 +317,7 @@ static void read_again(struct credentials_job *j)
         j->p->ca = NULL;
     }
     if (read_one(j, &err))
-        fail_job(j, NOT_READ, err.msg);
+        fail_job(j, REASON_SECRET_NOT_READ, err.msg);
 }
 
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,

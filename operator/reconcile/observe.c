@@ -269,7 +269,7 @@ void observe_cluster(struct run *run)
 void observe_trouble(const struct run *run, struct status_trouble *out)
 {
     *out = run->e->creds_trouble;
-    for (int i = 0; i < CLUSTER_CHILDREN && !out->reason[0]; i++) {
+    for (int i = 0; i < CLUSTER_CHILDREN && !out->reason; i++) {
         const struct child_memory *m = &run->e->child[i];
         bool set = i == CLUSTER_HEAD_SET || i == CLUSTER_MEMBER_SET;
         bool refused = m->refused_print[0] &&
@@ -278,10 +278,9 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
         if (!refused && m->failures < APPLY_REPORTED_AFTER)
             continue;
         FREE_AUTO char *name = objects_name(&run->c, (enum cluster_child)i);
-        snprintf(out->reason, sizeof(out->reason), "%s",
-                 !refused ? "ObjectNotApplied"
-                 : set    ? "TemplateRefused"
-                          : "ObjectRefused");
+        out->reason = !refused ? REASON_OBJECT_NOT_APPLIED
+                      : set    ? REASON_TEMPLATE_REFUSED
+                               : REASON_OBJECT_REFUSED;
         snprintf(out->message, sizeof(out->message), "%s %s %s: %s",
                  objects_kind((enum cluster_child)i), name,
                  refused ? "is refused by the API server" : "cannot be applied", m->message);

@@ -154,44 +154,44 @@ static void run_end(struct run *run)
     queue_done(r->queue, e->key, ok);
 }
 
-static void count_campaign(struct reconciler *r, const char *reason)
+static void count_event(struct metrics *m, enum reason reason)
 {
-    static const struct {
-        const char *reason;
-        enum metrics_outcome outcome;
-    } map[] = {{"ShrinkRecorded", METRICS_CAMPAIGN_STARTED},
-               {"ShrinkComplete", METRICS_CAMPAIGN_COMPLETE},
-               {"ShrinkCancelled", METRICS_CAMPAIGN_CANCELLED},
-               {"ShrinkRejected", METRICS_CAMPAIGN_REFUSED}};
-
-    for (size_t i = 0; r->metrics && i < sizeof(map) / sizeof(*map); i++) {
-        if (strcmp(reason, map[i].reason) == 0)
-            metrics_campaign(r->metrics, map[i].outcome);
+    switch (reason) {
+    case REASON_SHRINK_RECORDED:
+        metrics_campaign(m, METRICS_CAMPAIGN_STARTED);
+        break;
+    case REASON_SHRINK_COMPLETE:
+        metrics_campaign(m, METRICS_CAMPAIGN_COMPLETE);
+        break;
+    case REASON_SHRINK_CANCELLED:
+        metrics_campaign(m, METRICS_CAMPAIGN_CANCELLED);
+        break;
+    case REASON_SHRINK_REJECTED:
+        metrics_campaign(m, METRICS_CAMPAIGN_REFUSED);
+        break;
+    case REASON_MEMBER_LOST:
+        metrics_happened(m, METRICS_MEMBER_LOST);
+        break;
+    case REASON_MEMBERS_RELEASED:
+        metrics_happened(m, METRICS_MEMBERS_RELEASED);
+        break;
+    case REASON_JOB_ENDED:
+        metrics_happened(m, METRICS_JOB_ENDED);
+        break;
+    default:
+        break;
     }
 }
 
-static void count_happening(struct reconciler *r, const char *reason)
-{
-    static const char *const reasons[METRICS_HAPPENINGS] = {
-        [METRICS_MEMBER_LOST] = "MemberLost",
-        [METRICS_MEMBERS_RELEASED] = "MembersReleased",
-        [METRICS_JOB_ENDED] = "JobEnded",
-    };
-
-    for (int i = 0; r->metrics && i < METRICS_HAPPENINGS; i++) {
-        if (strcmp(reason, reasons[i]) == 0)
-            metrics_happened(r->metrics, (enum metrics_happening)i);
-    }
-}
-
-static void on_status_event(bool warning, const char *reason, const char *note, void *arg)
+static void on_status_event(bool warning, enum reason reason, const char *note, void *arg)
 {
     struct run *run = arg;
+    struct reconciler *r = run->e->r;
 
-    log_info("event cluster=%s reason=%s: %s", run->e->key, reason, note);
-    count_campaign(run->e->r, reason);
-    count_happening(run->e->r, reason);
-    announce_event(run->e->r, &run->c, warning, reason, note);
+    log_info("event cluster=%s reason=%s: %s", run->e->key, reason_word(reason), note);
+    if (r->metrics)
+        count_event(r->metrics, reason);
+    announce_event(r, &run->c, warning, reason, note);
 }
 
 static void status_is_written(struct run *run)

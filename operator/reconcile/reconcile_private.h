@@ -202,7 +202,7 @@ struct reread {
 void reread_object(struct run *run, const struct reread *r);
 
 /* announce.c: posts one Kubernetes Event about the cluster; a failure is only logged. */
-void announce_event(struct reconciler *r, const struct cluster *c, bool warning, const char *reason,
+void announce_event(struct reconciler *r, const struct cluster *c, bool warning, enum reason reason,
                     const char *note);
 
 #endif

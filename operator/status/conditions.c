@@ -44,13 +44,13 @@ static bool any_foreign(const struct facts *f, struct verdict *v)
         if (f->in->child[i].orphaned) {
             FREE_AUTO char *advice = objects_orphan_advice(f->in->cluster);
 
-            *v = status_verdict(STATUS_FALSE, "NotOwned",
+            *v = status_verdict(STATUS_FALSE, REASON_NOT_OWNED,
                                 xasprintf("%s %s%s has no owner: %s", kinds[i],
                                           f->in->cluster->name, head ? "-head" : "", advice));
             return true;
         }
         *v = status_verdict(
-            STATUS_FALSE, "NotOwned",
+            STATUS_FALSE, REASON_NOT_OWNED,
             xasprintf("%s %s%s exists and this DvmCluster does not control it, so the "
                       "operator does not change it. Delete or rename one of the two.",
                       kinds[i], f->in->cluster->name, head ? "-head" : ""));
@@ -86,9 +86,9 @@ static struct verdict available_down(const struct facts *f)
         return v;
     if (!f->p->record.incarnation[0])
         return status_verdict(
-            STATUS_FALSE, "HeadNotReady",
+            STATUS_FALSE, REASON_HEAD_NOT_READY,
             xasprintf("The head has not started yet (pod %s-head-0).", f->in->cluster->name));
-    return status_verdict(STATUS_FALSE, "HeadUnreachable",
+    return status_verdict(STATUS_FALSE, REASON_HEAD_UNREACHABLE,
                           text_down(f, "No daemon and no pod is removed until it answers."));
 }
 
@@ -100,25 +100,34 @@ static struct verdict available_up(const struct facts *f)
 
     if (target == 0 && f->wired == 0)
         return status_verdict(
-            maps ? STATUS_TRUE : STATUS_FALSE, "HeadOnly",
+            maps ? STATUS_TRUE : STATUS_FALSE, REASON_HEAD_ONLY,
             xstrdup(maps ? "Jobs run on the head, since there are no members."
                          : "The head accepts jobs and queues them, since there are "
                            "no members."));
     char *count = text_wired(f);
     if (maps)
-        return status_verdict(STATUS_TRUE,
-                              f->wired >= target ? "AllMembersWired" : "SomeMembersWired", count);
-    return status_verdict(STATUS_FALSE, f->wired ? "MembersLeaving" : "Forming", count);
+        return status_verdict(
+            STATUS_TRUE, f->wired >= target ? REASON_ALL_MEMBERS_WIRED : REASON_SOME_MEMBERS_WIRED,
+            count);
+    return status_verdict(STATUS_FALSE, f->wired ? REASON_MEMBERS_LEAVING : REASON_FORMING, count);
 }
 
 struct verdict condition_available(const struct facts *f)
 {
     if (f->in->cluster->suspend)
-        return status_verdict(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+        return status_verdict(STATUS_FALSE, REASON_SUSPENDED, xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return status_verdict(STATUS_KEEP, "Connecting",
+        return status_verdict(STATUS_KEEP, REASON_CONNECTING,
                               xstrdup("The operator is connecting to the head."));
     return f->in->head.link == PLAN_LINK_DOWN ? available_down(f) : available_up(f);
+}
+
+/* The kind is a shrink, and it runs. */
+static enum reason campaign_reason(const struct cluster_campaign *c)
+{
+    if (c->phase == CLUSTER_RECORDED)
+        return REASON_RECORDED;
+    return c->phase == CLUSTER_DRAINING ? REASON_DRAINING : REASON_REMOVING;
 }
 
 static struct verdict campaign_verdict(const struct facts *f)
@@ -128,42 +137,42 @@ static struct verdict campaign_verdict(const struct facts *f)
 
     if (f->p->blocked == PLAN_BLOCK_HEAD && f->in->head.link == PLAN_LINK_DOWN)
         return status_verdict(
-            STATUS_TRUE, "HeadUnreachable",
+            STATUS_TRUE, REASON_HEAD_UNREACHABLE,
             text_down(f, "Members have to leave. No member is removed until the head "
                          "answers or spec.drain.deadlineSeconds, if given, has "
                          "passed."));
     if (c->kind == CLUSTER_SHUTDOWN)
-        return status_verdict(STATUS_TRUE, "ShuttingDown", xstrdup("The DVM is shutting down."));
+        return status_verdict(STATUS_TRUE, REASON_SHUTTING_DOWN,
+                              xstrdup("The DVM is shutting down."));
     if (c->phase == CLUSTER_DRAINING && c->waiting) {
         FREE_AUTO char *jobs = status_jobs_text(c->waiting);
 
-        return status_verdict(STATUS_TRUE, "Draining",
+        return status_verdict(STATUS_TRUE, REASON_DRAINING,
                               xasprintf("%s: leaving; the drain waits for %s.", who, jobs));
     }
     if (c->phase == CLUSTER_COMPLETE)
-        return status_verdict(STATUS_TRUE, "RemovingPods",
+        return status_verdict(STATUS_TRUE, REASON_REMOVING_PODS,
                               xasprintf("%s: left the DVM; their pods are being removed.", who));
-    return status_verdict(STATUS_TRUE, cluster_phase_name(c->phase),
-                          xasprintf("%s: leaving the DVM.", who));
+    return status_verdict(STATUS_TRUE, campaign_reason(c), xasprintf("%s: leaving the DVM.", who));
 }
 
 static struct verdict progressing_growth(const struct facts *f)
 {
     return status_verdict(
-        STATUS_TRUE, "Growing",
+        STATUS_TRUE, REASON_GROWING,
         xasprintf("%u of %u members are wired, %u pods exist.", f->wired, f->p->target, f->pods));
 }
 
 static struct verdict progressing_suspended(const struct facts *f)
 {
     if (f->stopped && f->in->npods == 0)
-        return status_verdict(STATUS_FALSE, "Suspended", xstrdup("Nothing runs."));
+        return status_verdict(STATUS_FALSE, REASON_SUSPENDED, xstrdup("Nothing runs."));
     if (f->stopped)
-        return status_verdict(STATUS_TRUE, "Suspending",
+        return status_verdict(STATUS_TRUE, REASON_SUSPENDING,
                               xasprintf("%zu pods are being removed.", f->in->npods));
     if (f->p->record.campaign.present)
         return campaign_verdict(f);
-    return status_verdict(STATUS_TRUE, "Suspending", xstrdup("The DVM is shutting down."));
+    return status_verdict(STATUS_TRUE, REASON_SUSPENDING, xstrdup("The DVM is shutting down."));
 }
 
 struct verdict condition_progressing(const struct facts *f)
@@ -172,12 +181,12 @@ struct verdict condition_progressing(const struct facts *f)
     const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
     struct verdict v;
 
-    if (f->trouble && f->trouble->reason[0])
+    if (f->trouble && f->trouble->reason)
         return status_verdict(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
     if (any_foreign(f, &v) || status_pod_stuck(f, false, &v))
         return v;
     if (p->blocked == PLAN_BLOCK_REJECTED)
-        return status_verdict(STATUS_FALSE, "CampaignRejected",
+        return status_verdict(STATUS_FALSE, REASON_CAMPAIGN_REJECTED,
                               xasprintf("The head refused the last campaign: %s",
                                         p->record.last.result ? p->record.last.result : "?"));
     if (f->in->cluster->suspend)
@@ -185,13 +194,13 @@ struct verdict condition_progressing(const struct facts *f)
     if (p->record.campaign.present)
         return campaign_verdict(f);
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return status_verdict(STATUS_KEEP, "Connecting",
+        return status_verdict(STATUS_KEEP, REASON_CONNECTING,
                               xstrdup("The operator is connecting to the head."));
     if (f->in->head.link == PLAN_LINK_DOWN && p->record.incarnation[0])
-        return status_verdict(STATUS_TRUE, "HeadUnreachable",
+        return status_verdict(STATUS_TRUE, REASON_HEAD_UNREACHABLE,
                               text_down(f, "Nothing is removed until it answers."));
     if (!set->exists || f->in->head.link != PLAN_LINK_UP)
-        return status_verdict(STATUS_TRUE, "Starting", xstrdup("The head is starting."));
+        return status_verdict(STATUS_TRUE, REASON_STARTING, xstrdup("The head is starting."));
     if (status_release_runs(f, &v))
         return v;
     if (set->replicas != p->target || f->wired < p->target)
@@ -199,12 +208,12 @@ struct verdict condition_progressing(const struct facts *f)
     FREE_AUTO char *outdated = status_outdated_text(f);
     if (outdated)
         return status_verdict(
-            STATUS_FALSE, "OutdatedPods",
+            STATUS_FALSE, REASON_OUTDATED_PODS,
             xasprintf("These pods have an older image or template: %s. To replace "
                       "them, delete them one by one, or suspend and resume the "
                       "DvmCluster.",
                       outdated));
-    return status_verdict(STATUS_FALSE, "UpToDate", text_whole(f));
+    return status_verdict(STATUS_FALSE, REASON_UP_TO_DATE, text_whole(f));
 }
 
 struct verdict condition_resizing(const struct facts *f)
@@ -216,9 +225,9 @@ struct verdict condition_resizing(const struct facts *f)
     if (p->record.campaign.present && p->record.campaign.kind == CLUSTER_SHRINK)
         return campaign_verdict(f);
     if (f->in->cluster->suspend)
-        return status_verdict(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+        return status_verdict(STATUS_FALSE, REASON_SUSPENDED, xstrdup("spec.suspend is true."));
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return status_verdict(STATUS_KEEP, "Connecting",
+        return status_verdict(STATUS_KEEP, REASON_CONNECTING,
                               xstrdup("The operator is connecting to the head."));
     if (f->in->head.link == PLAN_LINK_UP && status_release_runs(f, &v))
         return v;
@@ -227,19 +236,20 @@ struct verdict condition_resizing(const struct facts *f)
     if (f->in->head.link == PLAN_LINK_DOWN)
         return status_verdict(
             p->record.incarnation[0] ? STATUS_UNKNOWN : STATUS_TRUE,
-            p->record.incarnation[0] ? "HeadUnreachable" : "Starting",
+            p->record.incarnation[0] ? REASON_HEAD_UNREACHABLE : REASON_STARTING,
             xstrdup("The number of wired members is unknown, since the head does not answer."));
     if (f->wired < p->target)
         return progressing_growth(f);
-    return status_verdict(STATUS_FALSE, "Stable", xstrdup("No member is joining or leaving."));
+    return status_verdict(STATUS_FALSE, REASON_STABLE, xstrdup("No member is joining or leaving."));
 }
 
 struct verdict condition_suspended(const struct facts *f)
 {
     if (!f->in->cluster->suspend)
-        return status_verdict(STATUS_FALSE, "NotRequested", xstrdup("spec.suspend is false."));
+        return status_verdict(STATUS_FALSE, REASON_NOT_REQUESTED,
+                              xstrdup("spec.suspend is false."));
     if (f->stopped && f->in->npods == 0)
-        return status_verdict(STATUS_TRUE, "Suspended", xstrdup("Nothing runs."));
+        return status_verdict(STATUS_TRUE, REASON_SUSPENDED, xstrdup("Nothing runs."));
     struct verdict v = progressing_suspended(f);
     v.value = STATUS_FALSE;
     return v;

@@ -14,14 +14,7 @@
 /* True if the size is reached and no user has to act. */
 static bool is_reached(const struct verdict *progressing)
 {
-    static const char *const rest[] = {"UpToDate", "OutdatedPods", "Suspended"};
-
-    for (size_t i = 0; progressing->value == STATUS_FALSE && i < sizeof(rest) / sizeof(*rest);
-         i++) {
-        if (strcmp(progressing->reason, rest[i]) == 0)
-            return true;
-    }
-    return false;
+    return progressing->value == STATUS_FALSE && reason_is(progressing->reason, REASON_REACHED);
 }
 
 struct verdict status_ready(const struct verdict *progressing)
@@ -79,18 +72,18 @@ struct verdict status_degraded(const struct facts *f, const struct verdict *avai
     if (progressing->value == STATUS_FALSE && !is_reached(progressing))
         return status_verdict(STATUS_TRUE, progressing->reason, xstrdup(progressing->message));
     if (f->in->cluster->suspend)
-        return status_verdict(STATUS_FALSE, "Suspended", xstrdup("spec.suspend is true."));
+        return status_verdict(STATUS_FALSE, REASON_SUSPENDED, xstrdup("spec.suspend is true."));
     if (status_pod_stuck(f, false, &v)) {
         v.value = STATUS_TRUE;
         return v;
     }
     if (f->in->head.link == PLAN_LINK_CONNECTING)
-        return status_verdict(STATUS_KEEP, "Connecting",
+        return status_verdict(STATUS_KEEP, REASON_CONNECTING,
                               xstrdup("The operator is connecting to the head."));
     if (f->in->head.link == PLAN_LINK_DOWN && f->p->record.incarnation[0])
         return status_verdict(STATUS_TRUE, available->reason, xstrdup(available->message));
     FREE_AUTO char *lost = lost_text(f);
     if (lost)
-        return status_verdict(STATUS_TRUE, "MembersLost", xstrdup(lost));
-    return status_verdict(STATUS_FALSE, "AsExpected", xstrdup("No fault is known."));
+        return status_verdict(STATUS_TRUE, REASON_MEMBERS_LOST, xstrdup(lost));
+    return status_verdict(STATUS_FALSE, REASON_AS_EXPECTED, xstrdup("No fault is known."));
 }

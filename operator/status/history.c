@@ -167,7 +167,8 @@ bool status_release_runs(const struct facts *f, struct verdict *v)
         FREE_AUTO char *jobs = status_jobs_text(waiting);
         const char *wait = waiting ? "; the drain waits for " : "";
 
-        *v = status_verdict(STATUS_TRUE, api_phase_name(c->phase),
+        *v = status_verdict(STATUS_TRUE,
+                            c->phase == API_PHASE_REMOVING ? REASON_REMOVING : REASON_DRAINING,
                             xasprintf("%s: leaving by campaign %s, which the operator has not "
                                       "begun%s%s.",
                                       who, c->id, wait, waiting ? jobs : ""));
@@ -187,7 +188,7 @@ static void report_release(const struct status_sink *n, const json_t *old, const
     if (!old) {
         FREE_AUTO char *note = xasprintf("Campaign %s: %s will leave", id, who);
 
-        n->fn(false, "MembersLeaving", note, n->arg);
+        n->fn(false, REASON_MEMBERS_LEAVING, note, n->arg);
     }
     if (!is_ended(now) || (old && is_ended(old)))
         return;
@@ -195,7 +196,7 @@ static void report_release(const struct status_sink *n, const json_t *old, const
     FREE_AUTO char *note = xasprintf(
         "Campaign %s: %s %s%s%s", id, who, left ? "left the DVM" : "stay, it was cancelled",
         ended ? "; jobs that the drain ended: " : "", ended ? jobs : "");
-    n->fn(ended != NULL, left ? "MembersReleased" : "ReleaseCancelled", note, n->arg);
+    n->fn(ended != NULL, left ? REASON_MEMBERS_RELEASED : REASON_RELEASE_CANCELLED, note, n->arg);
 }
 
 static bool has_equal(const json_t *list, const json_t *item)
@@ -219,7 +220,7 @@ static void report_loss(const struct status_sink *n, const json_t *loss)
                   (long long)json_integer_value(json_object_get(loss, "vpid")),
                   *node ? " (node " : "", node, *node ? ")" : "", *cause ? ": " : "", cause);
 
-    n->fn(true, "MemberLost", note, n->arg);
+    n->fn(true, REASON_MEMBER_LOST, note, n->arg);
 }
 
 static void report_job(const struct status_sink *n, const json_t *job)
@@ -227,7 +228,7 @@ static void report_job(const struct status_sink *n, const json_t *job)
     FREE_AUTO char *note =
         xasprintf("Job %s: %s", status_text(job, "job"), status_text(job, "reason"));
 
-    n->fn(true, "JobEnded", note, n->arg);
+    n->fn(true, REASON_JOB_ENDED, note, n->arg);
 }
 
 static void report_new(const struct status_sink *n, const json_t *before, const json_t *after,

@@ -90,17 +90,17 @@ static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
                                          "RunContainerError", NULL};
 
     if (pod->unschedulable && !pod->node)
-        *v = status_verdict(STATUS_FALSE, "Unschedulable",
+        *v = status_verdict(STATUS_FALSE, REASON_UNSCHEDULABLE,
                             xasprintf("Pod %s: no node takes it: %s", pod->name,
                                       *pod->unschedulable ? pod->unschedulable : "no message"));
     else if (status_is_pull_failure(pod->waiting))
-        *v = status_verdict(STATUS_FALSE, "ImagePullFailed", pull_text(pod));
+        *v = status_verdict(STATUS_FALSE, REASON_IMAGE_PULL_FAILED, pull_text(pod));
     else if (one_of(pod->waiting, config))
-        *v = status_verdict(STATUS_FALSE, "PodCannotStart",
+        *v = status_verdict(STATUS_FALSE, REASON_POD_CANNOT_START,
                             xasprintf("Pod %s: %s (%s).", pod->name,
                                       pod->message ? pod->message : "no message", pod->waiting));
     else if (pod->waiting && strcmp(pod->waiting, "CrashLoopBackOff") == 0)
-        *v = status_verdict(STATUS_FALSE, "DaemonCrashes", crash_text(pod));
+        *v = status_verdict(STATUS_FALSE, REASON_DAEMON_CRASHES, crash_text(pod));
     else
         return false;
     return true;

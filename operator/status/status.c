@@ -61,7 +61,7 @@ static void put_condition(json_t *list, const struct cluster *c, const char *typ
     json_array_append_new(list, json_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "type", type, "status",
                                           VALUES[v.value], "observedGeneration",
                                           (json_int_t)c->generation, "lastTransitionTime", since,
-                                          "reason", v.reason, "message", message));
+                                          "reason", reason_word(v.reason), "message", message));
 }
 
 static uint32_t member_pods(const struct plan_input *in)
@@ -161,7 +161,7 @@ json_t *status_invalid(const struct cluster *c, const json_t *old_status, const 
     char *text =
         xasprintf("%s. The operator changes nothing until the spec is corrected.", message);
 
-    return old_with(c, old_status, status_verdict(STATUS_FALSE, "InvalidSpec", text), now_ms);
+    return old_with(c, old_status, status_verdict(STATUS_FALSE, REASON_INVALID_SPEC, text), now_ms);
 }
 
 json_t *status_unreadable(const struct cluster *c, const json_t *old_status, const char *message,
@@ -172,7 +172,8 @@ json_t *status_unreadable(const struct cluster *c, const json_t *old_status, con
                            "edit dvmcluster %s -n %s --subresource=status.",
                            message, c->name, c->ns);
 
-    return old_with(c, old_status, status_verdict(STATUS_FALSE, "StatusUnreadable", text), now_ms);
+    return old_with(c, old_status, status_verdict(STATUS_FALSE, REASON_STATUS_UNREADABLE, text),
+                    now_ms);
 }
 
 /* The status without the parts that change all the time. */
@@ -232,14 +233,25 @@ static void event_of_running(const struct status_sink *n, const struct cluster_c
     else
         note = xasprintf("Campaign %s: %s, phase %s", now->id, who, cluster_phase_name(now->phase));
     if (is_new)
-        n->fn(false, shrink ? "ShrinkRecorded" : "ShutdownRecorded", note, n->arg);
+        n->fn(false, shrink ? REASON_SHRINK_RECORDED : REASON_SHUTDOWN_RECORDED, note, n->arg);
     else if (now->phase == CLUSTER_DRAINING)
-        n->fn(false, shrink ? "ShrinkAccepted" : "ShutdownAccepted", note, n->arg);
+        n->fn(false, shrink ? REASON_SHRINK_ACCEPTED : REASON_SHUTDOWN_ACCEPTED, note, n->arg);
 }
 
 static void event_of_ended(const struct status_sink *n, const struct cluster_campaign *before,
                            const struct cluster_campaign *now)
 {
+    static const enum reason reasons[][CLUSTER_SUPERSEDED + 1] = {
+        [CLUSTER_SHRINK] = {[CLUSTER_COMPLETE] = REASON_SHRINK_COMPLETE,
+                            [CLUSTER_CANCELLED] = REASON_SHRINK_CANCELLED,
+                            [CLUSTER_REJECTED] = REASON_SHRINK_REJECTED,
+                            [CLUSTER_SUPERSEDED] = REASON_SHRINK_SUPERSEDED},
+        [CLUSTER_SHUTDOWN] = {[CLUSTER_COMPLETE] = REASON_SHUTDOWN_COMPLETE,
+                              [CLUSTER_CANCELLED] = REASON_SHUTDOWN_CANCELLED,
+                              [CLUSTER_REJECTED] = REASON_SHUTDOWN_REJECTED,
+                              [CLUSTER_SUPERSEDED] = REASON_SHUTDOWN_SUPERSEDED},
+    };
+
     if (!now->present || strcmp(before->id, now->id) == 0)
         return;
     const char *phase = cluster_phase_name(now->phase), *result = now->result ? now->result : "";
@@ -252,8 +264,8 @@ static void event_of_ended(const struct status_sink *n, const struct cluster_cam
                          now->ended ? jobs : "", *result ? "; " : "", result);
     else
         note = xasprintf("Campaign %s: %s%s%s", now->id, phase, *result ? ": " : "", result);
-    FREE_AUTO char *reason = xasprintf("%s%s", cluster_kind_name(now->kind), phase);
-    n->fn(now->ended || now->phase == CLUSTER_REJECTED, reason, note, n->arg);
+    n->fn(now->ended || now->phase == CLUSTER_REJECTED, reasons[now->kind][now->phase], note,
+          n->arg);
 }
 
 /* KEY: of the campaign in both statuses. */
@@ -271,16 +283,9 @@ static void events_of_campaign(const struct status_sink *n, const json_t *before
     cluster_campaign_clear(&now);
 }
 
-static bool is_calm(const char *reason)
+static enum reason reason_in(const json_t *condition)
 {
-    static const char *const calm[] = {"Forming",  "Suspended",  "HeadNotReady",
-                                       "UpToDate", "Connecting", "OutdatedPods"};
-
-    for (size_t i = 0; i < sizeof(calm) / sizeof(*calm); i++) {
-        if (strcmp(calm[i], reason) == 0)
-            return true;
-    }
-    return false;
+    return reason_of(status_text(condition, "reason"));
 }
 
 static void events_of_conditions(const struct status_sink *n, const json_t *before,
@@ -291,19 +296,19 @@ static void events_of_conditions(const struct status_sink *n, const json_t *befo
     bool yes = has_value(now, STATUS_TRUE);
     bool changed = strcmp(status_text(old, "status"), status_text(now, "status")) != 0;
 
-    if (changed && (yes || old) && strcmp(status_text(now, "reason"), "Suspended") != 0)
-        n->fn(!yes && !is_calm(status_text(now, "reason")),
-              yes ? "Available" : status_text(now, "reason"), status_text(now, "message"), n->arg);
+    if (changed && (yes || old) && reason_in(now) != REASON_SUSPENDED)
+        n->fn(!yes && !reason_is(reason_in(now), REASON_CALM),
+              yes ? REASON_AVAILABLE : reason_in(now), status_text(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Progressing");
     now = find_condition(json_object_get(after, "conditions"), "Progressing");
-    if (strcmp(status_text(old, "reason"), status_text(now, "reason")) != 0 &&
-        has_value(now, STATUS_FALSE) && !is_calm(status_text(now, "reason")))
-        n->fn(true, status_text(now, "reason"), status_text(now, "message"), n->arg);
+    if (reason_in(old) != reason_in(now) && has_value(now, STATUS_FALSE) &&
+        !reason_is(reason_in(now), REASON_CALM))
+        n->fn(true, reason_in(now), status_text(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Suspended");
     now = find_condition(json_object_get(after, "conditions"), "Suspended");
     if (old && strcmp(status_text(old, "status"), status_text(now, "status")) != 0) {
         yes = has_value(now, STATUS_TRUE);
-        n->fn(false, yes ? "Suspended" : "Resumed", status_text(now, "message"), n->arg);
+        n->fn(false, yes ? REASON_SUSPENDED : REASON_RESUMED, status_text(now, "message"), n->arg);
     }
 }
 
@@ -315,7 +320,7 @@ static void events_of_size(const struct status_sink *n, const json_t *before, co
     if (!json_object_get(before, "desiredReplicas") || is <= was)
         return;
     FREE_AUTO char *note = xasprintf("From %lld to %lld members", (long long)was, (long long)is);
-    n->fn(false, "Growing", note, n->arg);
+    n->fn(false, REASON_GROWING, note, n->arg);
 }
 
 static bool has_grant(const json_t *list, json_int_t number)
@@ -351,13 +356,13 @@ static void events_of_grants(const struct status_sink *n, const json_t *before, 
             "An application %s (alloc-%lld); the size is spec.replicas%+lld when it is complete",
             extend ? "extends the DVM" : "releases members", (long long)number,
             (long long)json_integer_value(json_object_get(one, "members")));
-        n->fn(false, extend ? "ExtensionAsked" : "ReleaseAsked", note, n->arg);
+        n->fn(false, extend ? REASON_EXTENSION_ASKED : REASON_RELEASE_ASKED, note, n->arg);
     }
     if (old == now)
         return;
     FREE_AUTO char *note =
         xasprintf("The size is now spec.replicas%+lld by requests of applications", (long long)now);
-    n->fn(false, "Granted", note, n->arg);
+    n->fn(false, REASON_GRANTED, note, n->arg);
 }
 
 void status_events(const json_t *before, const json_t *after, status_event_fn *fn, void *arg)
@@ -368,7 +373,7 @@ void status_events(const json_t *before, const json_t *after, status_event_fn *f
     if (*life && strcmp(status_text(before, "incarnation"), life) != 0) {
         FREE_AUTO char *note = xasprintf("The head is up (incarnation %s)", life);
 
-        fn(false, "HeadUp", note, arg);
+        fn(false, REASON_HEAD_UP, note, arg);
     }
     events_of_grants(&n, before, after);
     events_of_size(&n, before, after);

@@ -6,12 +6,12 @@
 
 #include "operator/model/cluster.h"
 #include "operator/plan/plan.h"
+#include "operator/status/reason.h"
 
 /* An action that failed for a reason outside the DVM; shown by the condition Progressing. */
 struct status_trouble {
-    char reason[64]; /* CamelCase; "": none */
+    enum reason reason; /* NONE: no trouble */
     char message[ERR_MSG_MAX + 256];
-    bool passing; /* a request has failed, and may succeed the next time */
 };
 
 /* The whole status object. A pure function: equal inputs give equal JSON, so an unchanged status
@@ -39,7 +39,7 @@ bool status_same_but_digits(const char *a, const char *b);
 bool status_differs_slightly(const json_t *before, const json_t *after);
 
 /* The Events that report the changes, in order. `note` is borrowed for the call. */
-typedef void status_event_fn(bool warning, const char *reason, const char *note, void *arg);
+typedef void status_event_fn(bool warning, enum reason reason, const char *note, void *arg);
 void status_events(const json_t *before, const json_t *after, status_event_fn *fn, void *arg);
 
 #endif

@@ -11,7 +11,7 @@ enum status_value { STATUS_FALSE, STATUS_TRUE, STATUS_UNKNOWN, STATUS_KEEP };
  * there. */
 struct verdict {
     enum status_value value;
-    const char *reason;
+    enum reason reason;
     char *message;
 };
 
@@ -32,7 +32,7 @@ struct status_sink { /* takes the Events */
 /* words.c */
 /* The text of a field; "": absent. */
 const char *status_text(const json_t *o, const char *key);
-struct verdict status_verdict(enum status_value value, const char *reason, char *message);
+struct verdict status_verdict(enum status_value value, enum reason reason, char *message);
 /* "daemon 5" or "daemons 5 to 8"; "2 jobs: a (3 ranks), b (1 rank)". On the heap. */
 char *status_targets_text(const struct cluster_campaign *c);
 char *status_jobs_text(const json_t *jobs);

@@ -10,7 +10,7 @@ const char *status_text(const json_t *o, const char *key)
     return s ? s : "";
 }
 
-struct verdict status_verdict(enum status_value value, const char *reason, char *message)
+struct verdict status_verdict(enum status_value value, enum reason reason, char *message)
 {
     return (struct verdict){.value = value, .reason = reason, .message = message};
 }

@@ -134,7 +134,8 @@ static void an_image_that_cannot_be_pulled_is_named(void **state)
 static void trouble_with_the_api_server_has_the_servers_message(void **state)
 {
     struct fix f;
-    struct status_trouble t = {.reason = "TemplateRefused", .message = "violates PodSecurity"};
+    struct status_trouble t = {.reason = REASON_TEMPLATE_REFUSED,
+                               .message = "violates PodSecurity"};
 
     fix_settled(&f);
     json_t *s = build(&f, &t);
@@ -567,12 +568,12 @@ struct collected {
     char text[2048];
 };
 
-static void on_status_event(bool warning, const char *reason, const char *note, void *arg)
+static void on_status_event(bool warning, enum reason reason, const char *note, void *arg)
 {
     struct collected *t = arg;
     size_t n = strlen(t->text);
 
-    snprintf(t->text + n, sizeof(t->text) - n, "%s%s;", warning ? "!" : "", reason);
+    snprintf(t->text + n, sizeof(t->text) - n, "%s%s;", warning ? "!" : "", reason_word(reason));
 }
 
 static void assert_news(const json_t *before, const json_t *after, const char *want)
