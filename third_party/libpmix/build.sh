@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the libpmix that is linked into the daemon: build.sh DIRECTORY [FLAG…]
 #
-# WITHOUT=NUMBER leaves out the patch of this number (prove.sh).
+# WITHOUT=NUMBER leaves out the patch of this number, and those that need it (prove.sh).
 #
 # What is built goes to DIRECTORY: include/ and lib/libpmix.a. It is kept in the cache, by the source, the patches, the
 # compiler (CC) and the flags; so is the configured source. No symbol of it is visible outside the program that it is
@@ -64,10 +64,16 @@ unpack() {
             die "$patch does not apply: $said"
         [[ $said != *offset* ]] || die "$patch has hunks at other lines: $said"
     done
-    # A hunk that a later patch has replaced cannot be taken back, and stays.
-    [ -z "${WITHOUT:-}" ] ||
-        patch -R -d "$1/openpmix" -p1 --batch --no-backup-if-mismatch < "$(echo "$here/patches/$WITHOUT"-*)" >&2 ||
-        [ $? -eq 1 ]
+    [ -z "${WITHOUT:-}" ] || take_back "$1"
+}
+
+# Also those patches that name this one after "Needs:", first. A hunk that another patch has replaced cannot be taken
+# back, and stays.
+take_back() {
+    local patch
+    for patch in $(grep -l "^Needs: .*$WITHOUT" "$here"/patches/*.patch | sort -r) "$here/patches/$WITHOUT"-*; do
+        patch -R -d "$1/openpmix" -p1 --batch --no-backup-if-mismatch < "$patch" >&2 || [ $? -eq 1 ]
+    done
 }
 
 # In the work folder: the sources of the library, of its components those that the configuration has chosen.
