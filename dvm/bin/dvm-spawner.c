@@ -15,7 +15,7 @@
 #define EXIT_USAGE 2
 
 static const char usage_text[] =
-    "Usage: dvm-spawner SOCKET DAEMON TOKEN LEVEL [WORD...]\n"
+    "Usage: dvm-spawner SOCKET DAEMON TOKEN GRACE LEVEL [WORD...]\n"
     "Creates, reaps and cleans up after the ranks of a daemon. prted becomes it at its start, "
     "with\n"
     "the daemon proper as its child; it is of no use to anybody else.\n"
@@ -23,6 +23,7 @@ static const char usage_text[] =
     "  SOCKET   descriptor by which the daemon commands\n"
     "  DAEMON   process id of the daemon, a child\n"
     "  TOKEN    16 hex digits that the marks of its ranks begin with\n"
+    "  GRACE    milliseconds from SIGTERM to SIGKILL for the ranks, after the daemon's end\n"
     "  LEVEL    of the log: error, warn, info, debug\n"
     "  WORD     the daemon's own command line, for ps to show whose it is\n"
     "\n"
@@ -74,21 +75,25 @@ int main(int argc, char **argv)
 {
     enum log_level level;
     uint64_t mark;
+    int grace_ms;
 
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return fputs(usage_text, stdout) < 0;
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return puts("dvm-spawner " DVM_VERSION) < 0;
-    if (argc < 5)
-        return report_usage("socket, daemon, token and level are needed");
+    if (argc < 6)
+        return report_usage("socket, daemon, token, grace and level are needed");
     if (!is_packets(parse_number(argv[1])))
         return report_usage("the socket does not keep message boundaries");
     if (!is_child(parse_number(argv[2])))
         return report_usage("the daemon is no child of this process");
     if (!parse_token(argv[3], &mark))
         return report_usage("the token has not 16 hex digits");
-    if (log_level_parse(argv[4], &level) < 0)
+    grace_ms = parse_number(argv[4]);
+    if (grace_ms < 0)
+        return report_usage("the grace is no number of milliseconds");
+    if (log_level_parse(argv[5], &level) < 0)
         return report_usage("no such level");
     log_init("dvm-spawner", level);
-    spawner_run(parse_number(argv[1]), parse_number(argv[2]), mark);
+    spawner_run(parse_number(argv[1]), parse_number(argv[2]), mark, (uint32_t)grace_ms);
 }

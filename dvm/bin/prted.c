@@ -453,8 +453,12 @@ static int prepare_session(struct cmdline *c, struct err *err)
 static int split_spawner(const struct cmdline *c, struct spawner_handle *spawner, struct err *err)
 {
     FREE_AUTO char *program = spawner_program(err);
+    const struct spawner_options o = {.program = program,
+                                      .level = log_level_name(c->level),
+                                      .words = c->argv,
+                                      .grace_ms = SPAWNER_GRACE_MS};
 
-    return program ? spawner_split(program, log_level_name(c->level), c->argv, spawner, err) : -1;
+    return program ? spawner_split(&o, spawner, err) : -1;
 }
 
 static int run_daemon(struct cmdline *c, struct err *err)

@@ -110,8 +110,8 @@ refused() {
 }
 
 @test "dvm-spawner refuses to run without a daemon, and prints its purpose" {
-    refused "socket, daemon, token and level are needed" dvm-spawner 3 4 5
-    refused "the socket does not keep message boundaries" dvm-spawner 0 $$ 0123456789abcdef info < /dev/null
+    refused "socket, daemon, token, grace and level are needed" dvm-spawner 3 4 5
+    refused "the socket does not keep message boundaries" dvm-spawner 0 $$ 0123456789abcdef 2000 info < /dev/null
     run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-spawner" --help
     [[ "$output" == "Usage: dvm-spawner"*"Exit code"* ]]
 }

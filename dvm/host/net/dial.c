@@ -5,10 +5,10 @@
  * failure.
  *
  * The last good address of the name (known.c) is tried first, without a name server. The lookup
- * starts when that attempt has failed, or after DIAL_STAGGER_MS. A name without a good address is
+ * starts when that attempt has failed, or after `stagger_ms`. A name without a good address is
  * looked up at once. Each answer is used when it comes: an attempt starts at once if none is under
- * way, otherwise DIAL_STAGGER_MS after the previous one. The first socket that connects is taken,
- * the others are closed. A doubted address is tried when DIAL_STAGGER_MS have passed, or when the
+ * way, otherwise `stagger_ms` after the previous one. The first socket that connects is taken,
+ * the others are closed. A doubted address is tried when `stagger_ms` have passed, or when the
  * lookup has failed.
  *
  * Limits: DIAL_ADDRS_MAX addresses per dial, further ones are ignored; the deadline of the
@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #define DIAL_ADDRS_MAX 16
-#define DIAL_STAGGER_MS 250
 
 /* An address, and the socket that is connecting to it. */
 struct dial_try {
@@ -207,7 +206,7 @@ static void step_dial(struct net_conn *c)
     if (!d->running)
         try_next(c);
     if (d->next < d->ntries || !d->asked || d->has_spare)
-        loop_timer_arm(d->stagger, DIAL_STAGGER_MS);
+        loop_timer_arm(d->stagger, c->net->stagger_ms);
     if (d->running)
         return;
     if (!d->asked)
@@ -257,7 +256,7 @@ void net_dial_tcp(struct net_conn *c, const char *host, uint16_t port, uint64_t 
     if (doubted) {
         d->spare = addr;
         d->has_spare = true;
-        loop_timer_arm(d->stagger, DIAL_STAGGER_MS);
+        loop_timer_arm(d->stagger, c->net->stagger_ms);
         start_lookup(c);
         return;
     }

@@ -18,6 +18,7 @@ struct net *net_create(struct loop *loop, struct tls_ctx *tls, const struct net_
     n->tls = tls;
     n->up = *up;
     n->arg = arg;
+    n->stagger_ms = NET_STAGGER_MS;
     net_listen_init(n);
     return n;
 }

@@ -22,6 +22,7 @@
 #define NET_PEERS_FDS_PERCENT 30
 #define NET_STRANGERS_FDS_PERCENT 10
 #define NET_LINGER_MS 2000
+#define NET_STAGGER_MS 250 /* between attempts at the addresses of one name */
 #define NET_PENDING_MAX ((size_t)512 << 20)
 #define NET_PENDING_HIGH ((size_t)256 << 10)
 #define NET_PENDING_LOW ((size_t)64 << 10)
@@ -92,6 +93,7 @@ struct net {
     struct net_known *known;
     const char *resolv_conf; /* of a test; borrowed; NULL: the host's */
     unsigned families;       /* of a test (enum resolv_families); 0: the host's */
+    uint64_t stagger_ms;     /* NET_STAGGER_MS, or of a test */
     uint64_t refused_ms;     /* time of the last logged refusal */
     unsigned refused_unsaid;
     void (*on_done)(void *arg); /* of net_finish(); NULL otherwise */

@@ -252,9 +252,9 @@ static void raise_nofile(struct spawner *sp)
     setrlimit(RLIMIT_NOFILE, &r);
 }
 
-void spawner_run(int sock, pid_t daemon, uint64_t token)
+void spawner_run(int sock, pid_t daemon, uint64_t token, uint32_t grace_ms)
 {
-    struct spawner sp = {.sock = sock, .daemon = daemon, .token = token};
+    struct spawner sp = {.sock = sock, .daemon = daemon, .token = token, .grace_ms = grace_ms};
     sigset_t set;
 
     spawner_close_but(sock);

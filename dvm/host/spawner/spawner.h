@@ -23,9 +23,18 @@ struct spawner_handle {
     uint64_t token; /* part of the marks of its ranks */
 };
 
-/* Splits the program in two before any thread exists. The caller's process becomes the spawner,
- * `program`, and never returns from here; its child returns 0. `level` is that of the spawner's
- * log. `words` (NULL-terminated) follow its own arguments, so that ps shows the DVM.
+#define SPAWNER_GRACE_MS 2000 /* time that a daemon's ranks have, usually */
+
+struct spawner_options {
+    const char *program; /* spawner_program() */
+    const char *level;   /* of the spawner's log, log_level_name() */
+    char *const *words;  /* NULL-terminated; follow its own arguments, so that ps shows the DVM */
+    uint32_t grace_ms;   /* from SIGTERM to SIGKILL for all processes, after the daemon's end */
+};
+
+/* Splits the program in two before any thread exists. The caller's process becomes the spawner
+ * and never returns from here; its child, the daemon, returns 0. The options are borrowed for the
+ * call. -1, with *err: nothing has been split.
  *
  * The spawner is the subreaper of all processes. It passes SIGTERM, SIGINT, SIGHUP, SIGUSR1 and
  * SIGUSR2 to the daemon. When the daemon ends for any reason, the spawner kills and reaps every
@@ -36,11 +45,12 @@ struct spawner_handle {
  * daemon then ends leftover processes of the ranks (orphans.h) and itself. A stopped daemon is
  * continued for that, and after SPAWNER_OUTLIVE_S it is ended by SIGALRM. */
 #define SPAWNER_OUTLIVE_S 20
-int spawner_split(const char *program, const char *level, char *const *words,
-                  struct spawner_handle *out, struct err *err);
+int spawner_split(const struct spawner_options *o, struct spawner_handle *out, struct err *err)
+    __attribute__((warn_unused_result));
 
 /* The spawner's part, in its own program. `daemon` is a child of this process, which is the
  * subreaper and has blocked SIGCHLD and the signals above. */
-void spawner_run(int sock, pid_t daemon, uint64_t token) __attribute__((noreturn));
+void spawner_run(int sock, pid_t daemon, uint64_t token, uint32_t grace_ms)
+    __attribute__((noreturn));
 
 #endif

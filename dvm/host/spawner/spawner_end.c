@@ -54,7 +54,7 @@ void spawner_end_start(struct spawner *sp, uint64_t now_ms)
     size_t n;
 
     sp->phase = SPAWNER_ASKING;
-    sp->phase_due_ms = now_ms + SPAWNER_GRACE_MS;
+    sp->phase_due_ms = now_ms + sp->grace_ms;
     n = signal_all(sp, SIGTERM);
     signal_all(sp, SIGCONT);
     if (n && first)

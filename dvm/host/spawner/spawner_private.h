@@ -16,7 +16,6 @@
 /* The mark identifies a job's processes after they have left its sessions. It is the first
  * string of their environment, "<SPAWNER_MARK>=<spawner's token>.<job>". */
 #define SPAWNER_MARK "DVM_JOB_MARK"
-#define SPAWNER_GRACE_MS 2000    /* time from SIGTERM to SIGKILL, after the end of the daemon */
 #define SPAWNER_GIVE_UP_MS 10000 /* SIGKILL to the spawner's exit */
 #define SPAWNER_RETRY_MS 20      /* time between two walks of /proc */
 #define SPAWNER_CLEAN_MAX 32768  /* paths kept for cleanup, at most */
@@ -64,6 +63,7 @@ struct spawner {
     int signal_fd;
     int epoll_fd;
     pid_t daemon;      /* 0: reaped */
+    uint32_t grace_ms; /* from SIGTERM to SIGKILL, after the end of the daemon */
     uint32_t limit_ms; /* of silence of the daemon while ranks run; 0: none */
     bool heard;        /* a command has come since the last look */
     unsigned silent_looks;

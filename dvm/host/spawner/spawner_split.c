@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Splits the daemon's program in two: its process becomes the spawner, its child goes on.
  *
- * In: the spawner's program, its log level and the words of the command line. Out: in the child a
- * struct spawner_handle (socket, pid, token). In the parent the spawner's program, which gets
- * socket, daemon and token as arguments.
+ * In: struct spawner_options. Out: in the child a struct spawner_handle (socket, pid, token). In
+ * the parent the spawner's program, which gets socket, daemon, token, grace and level of the log as
+ * arguments.
  *
  * Order: descriptors 0 to 2 are filled, so that no socket gets their numbers. The process becomes
  * the subreaper. The spawner's signals are blocked before the fork, so that the spawner misses
@@ -89,33 +89,35 @@ static void become_daemon(const struct spawner_handle *h, const sigset_t *mask)
 }
 
 /* The process stays the daemon's parent and keeps its blocked signals. */
-static void become_spawner(const char *program, const char *level, char *const *words, int sock,
-                           pid_t daemon, uint64_t token) __attribute__((noreturn));
+static void become_spawner(const struct spawner_options *o, int sock, pid_t daemon, uint64_t token)
+    __attribute__((noreturn));
 
-static void become_spawner(const char *program, const char *level, char *const *words, int sock,
-                           pid_t daemon, uint64_t token)
+static void become_spawner(const struct spawner_options *o, int sock, pid_t daemon, uint64_t token)
 {
     char sock_text[16];
     char daemon_text[16];
     char token_text[24];
+    char grace_text[16];
     size_t n = 0;
     char **argv;
 
-    while (words[n])
+    while (o->words[n])
         n++;
-    argv = xcalloc(n + 6, sizeof(*argv));
+    argv = xcalloc(n + 7, sizeof(*argv));
     argv[0] = SPAWNER_PROGRAM;
     argv[1] = sock_text;
     argv[2] = daemon_text;
     argv[3] = token_text;
-    argv[4] = (char *)level;
-    memcpy(argv + 5, words, n * sizeof(*argv));
+    argv[4] = grace_text;
+    argv[5] = (char *)o->level;
+    memcpy(argv + 6, o->words, n * sizeof(*argv));
     snprintf(sock_text, sizeof(sock_text), "%d", sock);
     snprintf(daemon_text, sizeof(daemon_text), "%d", (int)daemon);
     snprintf(token_text, sizeof(token_text), "%016" PRIx64, token);
+    snprintf(grace_text, sizeof(grace_text), "%" PRIu32, o->grace_ms);
     fcntl(sock, F_SETFD, 0);
-    execv(program, argv);
-    log_error("executing %s: %s", program, strerror(errno));
+    execv(o->program, argv);
+    log_error("executing %s: %s", o->program, strerror(errno));
     _exit(EXIT_FAILURE); /* the daemon ends with the spawner */
 }
 
@@ -133,8 +135,7 @@ static int split_process(struct spawner_handle *h, int sv[2], struct err *err)
     return 0;
 }
 
-int spawner_split(const char *program, const char *level, char *const *words,
-                  struct spawner_handle *out, struct err *err)
+int spawner_split(const struct spawner_options *o, struct spawner_handle *out, struct err *err)
 {
     sigset_t set;
     sigset_t old;
@@ -157,7 +158,7 @@ int spawner_split(const char *program, const char *level, char *const *words,
     }
     if (pid > 0) {
         close(sv[1]);
-        become_spawner(program, level, words, sv[0], pid, out->token);
+        become_spawner(o, sv[0], pid, out->token);
     }
     close(sv[0]);
     out->sock = sv[1];

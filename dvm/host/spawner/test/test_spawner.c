@@ -399,8 +399,10 @@ static int body_killed(int sock, void *arg)
 static void sigkill_of_the_daemon_leaves_no_rank_and_no_grandchild(void **state)
 {
     struct shared *sh = shared_alloc(sizeof(*sh));
+    int64_t start_ms = test_now_ms();
 
     assert_int_equal(under_spawner(body_killed, sh), 128 + SIGKILL);
+    assert_true(test_now_ms() - start_ms >= GRACE_MS);
     for (int i = 0; i < 4; i++) {
         struct proc_stat st;
 

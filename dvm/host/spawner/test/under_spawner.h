@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define DEADLINE_MS 20000
+#define GRACE_MS 150 /* from SIGTERM to SIGKILL */
 
 /* In a forked daemon cmocka's assertions would jump into a copy of the runner. */
 #define CHECK(cond)                                                                                \
@@ -53,7 +54,9 @@ static inline struct spawner_handle split(const char *program)
         find_spawner(path, sizeof(path));
         program = path;
     }
-    if (spawner_split(program, "info", words, &h, &err) < 0) {
+    const struct spawner_options o = {
+        .program = program, .level = "info", .words = words, .grace_ms = GRACE_MS};
+    if (spawner_split(&o, &h, &err) < 0) {
         fprintf(stderr, "%s\n", err.msg);
         _exit(99);
     }
