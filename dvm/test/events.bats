@@ -300,42 +300,37 @@ abort:REQUESTED_ABORT other 0 code 7
     done
 }
 
-@test "a rank that has connected to a job is notified of the loss of the job's ranks" {
-    start_dvm 4 --slots 1
-    start_ranks a 2 -- connected "$events" connected
-    expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" \
-        "parent1 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
-    code=0
+# expect_of_connected connected|parted EVENT...: two parents, whose child job of two connects to
+# them and, if `parted`, disconnects; then rank 0 of the children fails. The events that all of
+# them see are the three below and the given ones.
+expect_of_connected() {
+    local kind=$1 code=0
+    shift
+    start_ranks a 2 -- connected "$events" "$kind"
+    expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" "$@" \
+        "child1 TERM_WO_SYNC own 0 code 5"
     wait "$a_pid" || code=$?
     [ "$code" -eq 5 ]
+}
+
+@test "a rank that has connected to a job is notified of the loss of the job's ranks" {
+    start_dvm 4 --slots 1
+    expect_of_connected connected "parent1 TERM_WO_SYNC other 0 code 5"
 }
 
 @test "a rank that has connected to a job on its daemon is notified of the loss of the job's ranks" {
     start_dvm 1 --slots 4
-    start_ranks a 2 -- connected "$events" connected
-    expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" \
-        "parent1 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
-    code=0
-    wait "$a_pid" || code=$?
-    [ "$code" -eq 5 ]
+    expect_of_connected connected "parent1 TERM_WO_SYNC other 0 code 5"
 }
 
 @test "a rank that has disconnected from a job on its daemon is not notified" {
     start_dvm 1 --slots 4
-    start_ranks a 2 -- connected "$events" parted
-    expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
-    code=0
-    wait "$a_pid" || code=$?
-    [ "$code" -eq 5 ]
+    expect_of_connected parted
 }
 
 @test "a rank that has disconnected before is not notified" {
     start_dvm 4 --slots 1
-    start_ranks a 2 -- connected "$events" parted
-    expect "parent0 JOB_START other -2" "parent0 TERM_WO_SYNC other 0 code 5" "child1 TERM_WO_SYNC own 0 code 5"
-    code=0
-    wait "$a_pid" || code=$?
-    [ "$code" -eq 5 ]
+    expect_of_connected parted
 }
 
 # --- groups by invitation: the library's, between clients, by events that are ours to pass on

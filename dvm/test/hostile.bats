@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The PMIx server's port in the hands of a hostile client: neither silence nor malformed messages end or hang a daemon.
 # The daemons are those with the sanitizers.
+# shellcheck disable=SC2030,SC2031  # the functions below are called in the process of one test
 
 bats_require_minimum_version 1.5.0
 load lib.bash
@@ -91,45 +92,35 @@ cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$(daemon_of "$1")/stat"; }
 # peak_kb VPID: the most memory that the daemon has had.
 peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$(daemon_of "$1")/status"; }
 
-@test "C27: stored values take 128 MB for a rank's node and as much for others, and a commit beyond it is refused" {
-    local before bound_mb=$((2 * 128 + 64)) # two tables; and a message, as it comes and as it is unpacked
+# expect_within MB LINE ARGUMENT...: the probe's first line in a new DVM. An honest question is answered afterwards, and
+# the daemon has never had MB more memory than before.
+expect_within() {
+    local mb=$1 line=$2 before
+    shift 2
     ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 start_dvm 1 --slots 2
     prun -n 1 true
     before=$(peak_kb 1)
-    run prun --stdin none -n 1 "$hostile" store 150
+    run prun --stdin none -n 1 "$hostile" "$@"
     echo "$output"
-    [ "${lines[0]}" = "42 of 150 values are stored: OUT OF RESOURCE" ]
+    [ "${lines[0]}" = "$line" ]
     [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
     echo "from $before to $(peak_kb 1) KB"
-    [ "$(peak_kb 1)" -lt $((before + bound_mb * 1024)) ]
+    [ "$(peak_kb 1)" -lt $((before + mb * 1024)) ]
+}
+
+@test "C27: stored values take 128 MB for a rank's node and as much for others, and a commit beyond it is refused" {
+    # two tables; and a message, as it comes and as it is unpacked
+    expect_within $((2 * 128 + 64)) "42 of 150 values are stored: OUT OF RESOURCE" store 150
     grep -q 'the value of stored.42 and those after it are not stored: a rank may store 262144 values and 128 MB' \
         "$DVM_SESSION_DIR/1/prted.log"
 }
 
 @test "C27: a message of many arrays is refused when they have more than 262,144 elements together" {
-    local before
-    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 start_dvm 1 --slots 2
-    prun -n 1 true
-    before=$(peak_kb 1)
-    run prun --stdin none -n 1 "$hostile" unpack 12
-    echo "$output"
-    [ "${lines[0]}" = "12 arrays: UNPACK FAILURE" ]
-    [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
-    echo "from $before to $(peak_kb 1) KB" # 1.3 GB otherwise
-    [ "$(peak_kb 1)" -lt $((before + 400 * 1024)) ]
+    expect_within 400 "12 arrays: UNPACK FAILURE" unpack 12 # 1.3 GB otherwise
 }
 
 @test "C27: a rank that reads no answers is left when 160 MB of them wait" {
-    local before
-    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=1 start_dvm 1 --slots 2
-    prun -n 1 true
-    before=$(peak_kb 1)
-    run prun --stdin none -n 1 "$hostile" deaf 200
-    echo "$output"
-    [ "${lines[0]}" = "not all of 200 answers have come" ]
-    [ "${lines[1]}" = "asked after 1 connections: NOT FOUND" ]
-    echo "from $before to $(peak_kb 1) KB" # 600 MB otherwise
-    [ "$(peak_kb 1)" -lt $((before + 300 * 1024)) ]
+    expect_within 300 "not all of 200 answers have come" deaf 200 # 600 MB otherwise
 }
 
 @test "C27: a rank cannot store arrays about nodes, which the daemon gives" {
@@ -163,18 +154,19 @@ peak_kb() { awk '/^VmHWM/ { print $2 }' "/proc/$(daemon_of "$1")/status"; }
     wait "$tool_pid"
 }
 
-@test "a refreshed cache has the value that a rank of another daemon has put last" {
-    start_dvm 2 --slots 1
+expect_refreshed() {
     run prun --stdin none -n 2 "$hostile" refresh 3
     echo "$output"
     [[ "$output" == *"3 of 3 new values are found"* ]]
     [ "$status" -eq 0 ]
 }
 
+@test "a refreshed cache has the value that a rank of another daemon has put last" {
+    start_dvm 2 --slots 1
+    expect_refreshed
+}
+
 @test "a refreshed cache has the value that a rank of the same daemon has put last" {
     start_dvm 1 --slots 2
-    run prun --stdin none -n 2 "$hostile" refresh 3
-    echo "$output"
-    [[ "$output" == *"3 of 3 new values are found"* ]]
-    [ "$status" -eq 0 ]
+    expect_refreshed
 }

@@ -459,12 +459,24 @@ static void send_many_arrays(unsigned n)
     printf("%u arrays: %s\n", n, await_last_answer() ? name_of(answered_status()) : "no answer");
 }
 
+/* A commit of packed values for all nodes. */
+static void commit_values(struct bytes *to, const struct bytes *values)
+{
+    uint8_t scope = PMIX_GLOBAL;
+
+    begin_case(to, CMD_COMMIT);
+    add_packed(to, &scope, PMIX_SCOPE, true);
+    add_packed(to, &(int32_t){1}, PMIX_INT32, false);
+    add_bytes(to, "\1", 1);
+    add_count(to, values->used);
+    add_bytes(to, values->data, values->used);
+}
+
 /* A commit of a value of 3 MB for all nodes. */
 static void commit_large(struct bytes *to, const char *key)
 {
     static char data[STORED_BYTES];
     static struct bytes values;
-    uint8_t scope = PMIX_GLOBAL;
 
     values.used = 0;
     add_packed(&values, &(int32_t){1}, PMIX_INT32, false);
@@ -472,12 +484,7 @@ static void commit_large(struct bytes *to, const char *key)
     add_type(&values, PMIX_BYTE_OBJECT);
     add_count(&values, sizeof(data));
     add_bytes(&values, data, sizeof(data));
-    begin_case(to, CMD_COMMIT);
-    add_packed(to, &scope, PMIX_SCOPE, true);
-    add_packed(to, &(int32_t){1}, PMIX_INT32, false);
-    add_bytes(to, "\1", 1);
-    add_count(to, values.used);
-    add_bytes(to, values.data, values.used);
+    commit_values(to, &values);
 }
 
 /* store N: N commits of a value of 3 MB, each of a key of its own, for all nodes. */
@@ -505,7 +512,6 @@ static void store_values(unsigned n)
 static void store_arrays(unsigned n)
 {
     static struct bytes values, b;
-    uint8_t scope = PMIX_GLOBAL;
     unsigned stored = 0;
 
     open_admitted();
@@ -515,12 +521,7 @@ static void store_arrays(unsigned n)
         add_string(&values, PMIX_NODE_INFO_ARRAY);
         add_array(&values, PMIX_INFO, 1);
         add_info(&values, PMIX_NODEID, 0, 1000 + i);
-        begin_case(&b, CMD_COMMIT);
-        add_packed(&b, &scope, PMIX_SCOPE, true);
-        add_packed(&b, &(int32_t){1}, PMIX_INT32, false);
-        add_bytes(&b, "\1", 1);
-        add_count(&b, values.used);
-        add_bytes(&b, values.data, values.used);
+        commit_values(&b, &values);
         send_bytes(&b, LAST_TAG);
         stored += await_last_answer() && answered_status() == PMIX_SUCCESS;
     }

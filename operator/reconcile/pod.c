@@ -32,34 +32,33 @@ const char *reconcile_text(const json_t *o, const char *a, const char *b, const 
     return json_string_value(reconcile_field(o, a, b, c));
 }
 
-const json_t *pod_daemon_status(const json_t *pod)
+/* The first object of a list whose field `key` is the text `value`. */
+static const json_t *find_with(const json_t *list, const char *key, const char *value)
 {
-    const json_t *list = reconcile_field(pod, "status", "containerStatuses", NULL), *s;
+    const json_t *o;
     size_t i;
 
-    json_array_foreach((json_t *)list, i, s)
+    json_array_foreach((json_t *)list, i, o)
     {
-        const char *name = json_string_value(json_object_get(s, "name"));
+        const char *text = json_string_value(json_object_get(o, key));
 
-        if (name && strcmp(name, OBJECTS_CONTAINER) == 0)
-            return s;
+        if (text && strcmp(text, value) == 0)
+            return o;
     }
     return NULL;
 }
 
+const json_t *pod_daemon_status(const json_t *pod)
+{
+    return find_with(reconcile_field(pod, "status", "containerStatuses", NULL), "name",
+                     OBJECTS_CONTAINER);
+}
+
 static const char *daemon_image(const json_t *pod)
 {
-    const json_t *list = reconcile_field(pod, "spec", "containers", NULL), *c;
-    size_t i;
+    const json_t *list = reconcile_field(pod, "spec", "containers", NULL);
 
-    json_array_foreach((json_t *)list, i, c)
-    {
-        const char *name = json_string_value(json_object_get(c, "name"));
-
-        if (name && strcmp(name, OBJECTS_CONTAINER) == 0)
-            return json_string_value(json_object_get(c, "image"));
-    }
-    return NULL;
+    return json_string_value(json_object_get(find_with(list, "name", OBJECTS_CONTAINER), "image"));
 }
 
 bool pod_outdated(const json_t *pod, const json_t *set)
@@ -95,17 +94,7 @@ const char *pod_container_end(const json_t *pod, int64_t now_ms, long long *code
 
 static const json_t *find_condition(const json_t *pod, const char *type)
 {
-    const json_t *list = reconcile_field(pod, "status", "conditions", NULL), *c;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, c)
-    {
-        const char *t = json_string_value(json_object_get(c, "type"));
-
-        if (t && strcmp(t, type) == 0)
-            return c;
-    }
-    return NULL;
+    return find_with(reconcile_field(pod, "status", "conditions", NULL), "type", type);
 }
 
 static bool condition_true(const json_t *pod, const char *type)
