@@ -14,10 +14,11 @@
  *  "fence": {"total": 0, "holds": [{"name": "campaign x", "count": 2}]},
  *  "members": [{"vpid": 0, "epoch": 1, "state": "wired", "host": "…", "address": "…", "slots": 0,
  *               "slotsUsed": 0, "parent": -1, "depth": 0, "repairs": 1}],
- *  "jobs": [{"id": "…", "state": "RUNNING", "held": "", "ranks": 4, "vpids": [1, 2], "reason": "…",
- * "exitCode": 0}], "campaigns": [ … as in api/campaign.h … ]} `jobs` holds the running, held and
- * queued ones and the last 64 that ended. `repairs` of the head counts its repair passes; of a
- * member its last report. */
+ *  "jobs": [{"id": "…", "state": "RUNNING", "ranks": 4, "vpids": [1, 2], "reason": "…",
+ *            "exitCode": 0}],
+ *  "campaigns": [ … as in api/campaign.h … ]}
+ * `jobs` has the held, queued and running jobs and the last 64 that have ended. `repairs` of the
+ * head is the number of its repair passes, that of a member the last one that it has reported. */
 struct api_dvm_member {
     uint32_t vpid;
     uint64_t epoch;

@@ -31,7 +31,6 @@
 #include <string.h>
 
 #define REST_MAX_MS 240000u
-#define CAMPAIGNS_KEPT 8
 
 struct pod {
     uint64_t start_at; /* 0: runs, or is not wanted */

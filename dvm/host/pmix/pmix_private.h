@@ -230,10 +230,10 @@ pmix_req pmix_srv_add_request(struct pmix_srv *p, struct answer *a);
 void query_free(struct query *q);
 void query_answer(const struct answer *a, int status, const void *data, size_t len);
 
-/* dataserve.c: ends the waiting lookups of a job (NULL: all). */
 /* data.c: reports the end of this rank to the head, whose store then removes its values
  * (PMIX_PERSIST_PROC). */
 void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank);
+/* dataserve.c: answers the waiting lookups of a job (NULL: of all jobs) with `status`. */
 void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, int status);
 
 /* jobinfo.c: all attributes of a job that the library and Open MPI read. The caller releases

@@ -21,20 +21,20 @@
 #include <string.h>
 #include <utlist.h>
 
-struct word { /* one encoded message */
+struct message { /* encoded */
     uint64_t number;
     enum replay_kind kind;
-    struct word *next, *prev;
+    struct message *next, *prev;
     size_t len;
     uint8_t data[];
 };
 
-_Static_assert(sizeof(struct word) <= REPLAY_OVERHEAD, "the bound on memory counts it");
+_Static_assert(sizeof(struct message) <= REPLAY_OVERHEAD, "the bound on memory counts it");
 
 struct replay {
     size_t latest_max;
     uint64_t last, acked;
-    struct word *words;
+    struct message *messages;
     size_t kept, owed;
     size_t output; /* bytes of `kept` that belong to REPLAY_OUTPUT messages */
     uint64_t dropped;
@@ -48,86 +48,86 @@ struct replay *replay_create(size_t latest_max)
     return r;
 }
 
-static size_t size_of(const struct word *w)
+static size_t size_of(const struct message *m)
 {
-    return REPLAY_OVERHEAD + w->len;
+    return REPLAY_OVERHEAD + m->len;
 }
 
-static void drop_word(struct replay *r, struct word *w)
+static void drop_message(struct replay *r, struct message *m)
 {
-    r->kept -= size_of(w);
-    if (w->number > r->acked)
-        r->owed -= size_of(w);
-    if (w->kind == REPLAY_OUTPUT)
-        r->output -= size_of(w);
-    DL_DELETE(r->words, w);
-    free(w);
+    r->kept -= size_of(m);
+    if (m->number > r->acked)
+        r->owed -= size_of(m);
+    if (m->kind == REPLAY_OUTPUT)
+        r->output -= size_of(m);
+    DL_DELETE(r->messages, m);
+    free(m);
 }
 
 void replay_destroy(struct replay *r)
 {
     if (!r)
         return;
-    while (r->words)
-        drop_word(r, r->words);
+    while (r->messages)
+        drop_message(r, r->messages);
     free(r);
 }
 
 /* The oldest message of the kind; NULL: none. */
-static struct word *first_of_kind(const struct replay *r, enum replay_kind kind)
+static struct message *first_of_kind(const struct replay *r, enum replay_kind kind)
 {
-    struct word *w;
+    struct message *m;
 
-    DL_FOREACH(r->words, w)
+    DL_FOREACH(r->messages, m)
     {
-        if (w->kind == kind)
-            return w;
+        if (m->kind == kind)
+            return m;
     }
     return NULL;
 }
 
 static void make_room(struct replay *r, enum replay_kind kind, size_t size)
 {
-    struct word *w = kind == REPLAY_STATE ? first_of_kind(r, kind) : NULL;
+    struct message *m = kind == REPLAY_STATE ? first_of_kind(r, kind) : NULL;
 
-    if (w)
-        drop_word(r, w);
+    if (m)
+        drop_message(r, m);
     while (kind == REPLAY_OUTPUT && r->output + size > r->latest_max &&
-           (w = first_of_kind(r, REPLAY_OUTPUT))) {
-        r->dropped += w->len;
-        drop_word(r, w);
+           (m = first_of_kind(r, REPLAY_OUTPUT))) {
+        r->dropped += m->len;
+        drop_message(r, m);
     }
 }
 
 void replay_add(struct replay *r, enum replay_kind kind, const void *data, size_t len)
 {
-    struct word *w = xmalloc(sizeof(*w) + len);
+    struct message *m = xmalloc(sizeof(*m) + len);
 
-    *w = (struct word){.number = ++r->last, .kind = kind, .len = len};
-    memcpy(w->data, data, len);
+    *m = (struct message){.number = ++r->last, .kind = kind, .len = len};
+    memcpy(m->data, data, len);
     if (r->latest_max)
-        make_room(r, kind, size_of(w));
-    DL_APPEND(r->words, w);
-    r->kept += size_of(w);
-    r->owed += size_of(w);
+        make_room(r, kind, size_of(m));
+    DL_APPEND(r->messages, m);
+    r->kept += size_of(m);
+    r->owed += size_of(m);
     if (kind == REPLAY_OUTPUT)
-        r->output += size_of(w);
+        r->output += size_of(m);
 }
 
 int replay_ack(struct replay *r, uint64_t number)
 {
-    struct word *w, *tmp;
+    struct message *m, *tmp;
 
     if (number > r->last)
         return -1;
-    DL_FOREACH_SAFE(r->words, w, tmp)
+    DL_FOREACH_SAFE(r->messages, m, tmp)
     {
-        if (w->number > number)
+        if (m->number > number)
             break;
         if (!r->latest_max)
-            drop_word(r, w);
-        else if (w->number > r->acked)
-            r->owed -= size_of(w);
+            drop_message(r, m);
+        else if (m->number > r->acked)
+            r->owed -= size_of(m);
     }
     r->acked = number > r->acked ? number : r->acked;
     return 0;
@@ -162,11 +162,11 @@ uint64_t replay_dropped(const struct replay *r)
 void replay_each(const struct replay *r,
                  void (*fn)(uint64_t number, const void *data, size_t len, void *arg), void *arg)
 {
-    const struct word *w;
+    const struct message *m;
 
-    DL_FOREACH(r->words, w)
+    DL_FOREACH(r->messages, m)
     {
-        if (w->number > r->acked)
-            fn(w->number, w->data, w->len, arg);
+        if (m->number > r->acked)
+            fn(m->number, m->data, m->len, arg);
     }
 }

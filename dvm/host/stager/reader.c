@@ -65,7 +65,7 @@ static int begin_file(struct reader *r, struct err *err)
     return send_piece(r, &p);
 }
 
-static int check_unchanged(const struct reader *r, struct err *err)
+static int report_changed(const struct reader *r, struct err *err)
 {
     return err_code(err, ESTALE, "reading %s, which has changed meanwhile", r->path);
 }
@@ -91,7 +91,7 @@ static int read_some(struct reader *r, struct err *err)
     if (n < 0)
         return err_code(err, errno, "reading %s", r->path);
     if (!is_as_it_was(r)) /* a growing file would never end */
-        return check_unchanged(r, err);
+        return report_changed(r, err);
     if (n == 0)
         return 0;
     p.len = (size_t)n;
@@ -108,7 +108,7 @@ static int finish_file(struct reader *r, struct err *err)
     unsigned len = 0;
 
     if (r->bytes != (uint64_t)r->st.st_size)
-        return check_unchanged(r, err);
+        return report_changed(r, err);
     if (EVP_DigestFinal_ex(r->sum, sum, &len) != 1)
         return err_code(err, EIO, "SHA-256 cannot be computed");
     p.len = len;

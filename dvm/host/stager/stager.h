@@ -34,8 +34,8 @@ void stager_piece_encode(struct buf *b, const void *piece, size_t len);
 void stager_word_encode(struct buf *b, const struct stager_word *w);
 
 /* Decodes a message of a process. 1: a word, or a piece (`word` kind 0; still encoded, borrowed
- * until the buffer changes), and *used is the length for stager_used(). 0: more bytes are
- * needed. -1: malformed. */
+ * until the buffer changes). The caller then takes out->used bytes from the buffer. 0: more bytes
+ * are needed. -1: malformed. */
 struct stager_said {
     struct stager_word word;
     const uint8_t *piece;

@@ -80,7 +80,8 @@ static int start_all(struct procs *p, const struct ldvm *l, uint32_t members, st
     return ldvm_wait_wired(p, &h, members, err);
 }
 
-/* The end of the log that was written last. */
+/* The last bytes of the log of one daemon that has ended (the lowest vpid whose log is not empty),
+ * on the heap; "": no daemon has ended. */
 static char *log_tail(const char *dir, uint32_t members)
 {
     char text[TAIL_BYTES + 1] = "";

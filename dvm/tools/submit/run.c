@@ -160,8 +160,9 @@ static void replace_text(char **p, char **with)
     *with = NULL;
 }
 
-/* The requested debug stop is supported; otherwise the ranks would not start. */
-static bool has_all(const struct run *r)
+/* True: the daemon has all files of the job (--preload-files); in these states the ranks have been
+ * started. */
+static bool has_files(const struct run *r)
 {
     return r->opts->spec.nfiles == 0 || r->state == JOB_STARTED || r->state == JOB_RUNNING ||
            r->state == JOB_REGISTERED;
@@ -171,8 +172,8 @@ static void on_state(struct run *r, struct client_state *m)
 {
     r->state = m->state;
     replace_text(&r->reason, &m->reason);
-    if (r->opts->spec.flags & JOB_DETACH && r->nspace &&
-        has_all(r)) { /* the job waits or runs: it was not refused */
+    /* The job has a name, so it is accepted: prun --detach ends. */
+    if (r->opts->spec.flags & JOB_DETACH && r->nspace && has_files(r)) {
         dprintf(r->fds->out, "%s\n", r->nspace);
         finish_run(r, 0, NULL);
         return;
