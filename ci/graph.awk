@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The call graph between files and folders, from the symbols that their objects define and use.
-# Input, from nm, one line for a symbol: file, "def" or "use", name. -v known=FILE: known cycles, one a line, as
+# Input: "path header" of each header; and from nm, one line for a symbol: file, "def" or "use", name. -v known=FILE: known cycles, one a line, as
 # "folder: a b c" for folder/a.c, folder/b.c and folder/c.c; a cycle is refused unless all its files are in one line.
 # -v list=1: every call between two folders is printed.
 #
 # A file calls another if it uses a symbol that the other defines: it calls a function, takes its address or reads a
 # table. Calls by way of a table of functions that is filled in elsewhere are not seen, and are not meant to be. Files
-# of one noun may call each other: one folder, one first word (job_map.c, job_end.c).
+# of one noun may call each other. A noun has a header, alone or with a private one; a file without a header of its own
+# belongs to the noun of its first word (job_end.c to job.h), or else to that of its folder.
 
 function folder(path) {
     sub(/\/[^\/]*$/, "", path)
     return path
 }
 
-# The folder, and the first word of the file's name.
-function noun(path,    n) {
-    n = path
-    sub(/.*\//, "", n)
-    sub(/\.c$/, "", n)
-    sub(/_.*/, "", n)
-    return folder(path) "/" n
+function base(path) {
+    sub(/.*\//, "", path)
+    sub(/(_private)?\.[ch]$/, "", path)
+    return path
+}
+
+function noun(path,    in_folder, name, word) {
+    in_folder = folder(path) "/"
+    name = word = base(path)
+    sub(/_.*/, "", word)
+    if ((in_folder word) in header)
+        return in_folder word
+    return in_folder ((in_folder name) in header ? name : base(folder(path)))
 }
 
 function top(path) {
@@ -27,6 +34,7 @@ function top(path) {
     return path
 }
 
+$2 == "header" { header[folder($1) "/" base($1)] = 1; next }
 $2 == "def" { defined[$3] = defined[$3] " " $1; files[$1] = 1; next }
 $2 == "use" { used[++nused] = $1 SUBSEP $3 }
 

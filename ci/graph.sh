@@ -36,4 +36,6 @@ symbols() {
     done
 }
 
-objects | symbols | awk -v list="$list" -v known="$known" -f "$(dirname "${BASH_SOURCE[0]}")/graph.awk"
+headers() { { find base api dvm operator -name '*.h' -not -path '*/test/*' 2>/dev/null || true; } | sed 's/$/ header/'; }
+
+{ headers && objects | symbols; } | awk -v list="$list" -v known="$known" -f "$(dirname "${BASH_SOURCE[0]}")/graph.awk"

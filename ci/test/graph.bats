@@ -17,6 +17,12 @@ compile() {
     : >"$1"
 }
 
+# Each file is a noun.
+nouns() {
+    local f
+    for f; do : > "${f%.c}.h"; done
+}
+
 @test "calls in one direction are no cycle" {
     compile base/a/low.c low getpid
     compile dvm/b/high.c high low
@@ -25,9 +31,10 @@ compile() {
     [[ $output == "2 files in 2 folders; 1 calls between files, 1 between folders; cycles: 0 between files"* ]]
 }
 
-@test "a cycle between two files of a folder is refused" {
+@test "a cycle between two nouns of a folder is refused" {
     compile dvm/b/left.c left right
     compile dvm/b/right.c right left
+    nouns dvm/b/left.c dvm/b/right.c
     run "$graph" build
     [ "$status" -eq 1 ]
     [[ $output == *"cycle between files: dvm/b/"*"cycles: 1 between files of different nouns, 0 between folders" ]]
@@ -42,22 +49,42 @@ compile() {
     [[ $output == *"cycle between folders: "*"cycles: 0 between files of different nouns, 1 between folders" ]]
 }
 
-@test "files of one noun may call each other" {
+@test "files of one noun may call each other: of the first word's header, or without one of the folder" {
     compile dvm/b/job_map.c left right
     compile dvm/b/job_end.c right left
+    compile dvm/b/other.c other getpid
+    : > dvm/b/job_private.h
     run "$graph" build
     [ "$status" -eq 0 ]
+    compile dvm/b/other.c middle right
+    compile dvm/b/job_end.c right middle
+    run "$graph" build
+    [ "$status" -eq 1 ]
+    rm dvm/b/job_private.h
+    : > dvm/b/b.h
+    run "$graph" build
+    [ "$status" -eq 0 ]
+}
+
+@test "a header of a file's own makes it a noun, whatever its first word" {
+    compile dvm/b/job_map.c left right
+    compile dvm/b/job_end.c right left
+    : > dvm/b/job_map.h
+    run "$graph" build
+    [ "$status" -eq 1 ]
 }
 
 @test "a known cycle is shown, and is refused when another file of its folder joins it" {
     echo 'dvm/b: left right' > known
     compile dvm/b/left.c left right
     compile dvm/b/right.c right left
+    nouns dvm/b/left.c dvm/b/right.c
     run "$graph" build known
     [ "$status" -eq 0 ]
     [[ $output == *"cycle between files (known): dvm/b/"* ]]
     compile dvm/b/right.c right middle
     compile dvm/b/middle.c middle left
+    nouns dvm/b/middle.c
     run "$graph" build known
     [ "$status" -eq 1 ]
     [[ $output == *"cycle between files: dvm/b/"*"cycles: 1 between files"* ]]
@@ -67,8 +94,10 @@ compile() {
     printf '%s\n' '# comment' 'dvm/b: left right' 'dvm/b: other' 'dvm/c: third other' > known
     compile dvm/b/left.c left right
     compile dvm/b/right.c right left
+    nouns dvm/b/left.c dvm/b/right.c
     compile dvm/b/other.c other third
     compile dvm/b/third.c third other
+    nouns dvm/b/other.c dvm/b/third.c
     run "$graph" build known
     [ "$status" -eq 1 ]
     [[ $output == *"cycle between files (known): dvm/b/"* ]]
@@ -87,6 +116,7 @@ compile() {
     echo 'dvm/b: left right gone' > known
     compile dvm/b/left.c left right
     compile dvm/b/right.c right left
+    nouns dvm/b/left.c dvm/b/right.c
     run "$graph" build known
     [ "$status" -eq 0 ]
     run "$graph" build nowhere
