@@ -3,7 +3,7 @@
  *
  * In: a request or a record as a struct or as a JSON object. Out: the other one. A shrink has a
  * drain policy; an absent one means Wait without a deadline. A grow has no drain: it has a deadline
- * as a whole.
+ * as a whole, and it cannot keep the size.
  *
  * Failures: decoding stops at the first bad field, names it, and leaves nothing allocated. Targets
  * are ascending and at most API_TARGETS_MAX. A list of jobs has at most REFS_MAX entries with
@@ -35,6 +35,7 @@ static const char *const TOLDS[] = {
     [API_TOLD_GONE] = "Gone",
 };
 _Static_assert(sizeof(TOLDS) / sizeof(TOLDS[0]) == API_TOLDS, "each has a name");
+static const char *const SIZES[] = {[false] = "Reduce", [true] = "Keep"};
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 const char *api_phase_name(enum api_phase p)
@@ -47,10 +48,11 @@ bool api_phase_terminal(enum api_phase p)
     return p == API_PHASE_COMPLETE || p == API_PHASE_CANCELLED || p == API_PHASE_FAILED;
 }
 
-static void drain_decode(struct fields *f, struct api_campaign_request *out)
+static void shrink_decode(struct fields *f, struct api_campaign_request *out)
 {
     out->drain_mode = API_DRAIN_WAIT;
     out->deadline_s = -1;
+    out->keeps_size = fields_choice_or(f, "size", SIZES, COUNT(SIZES), false);
     const json_t *drain = fields_object_or_null(f, "drain");
     if (!drain)
         return;
@@ -65,10 +67,12 @@ static void drain_decode(struct fields *f, struct api_campaign_request *out)
 }
 
 /* A grow has no drain: no rank runs yet on the daemons that it adds. */
-static void deadline_decode(struct fields *f, struct api_campaign_request *out)
+static void grow_decode(struct fields *f, struct api_campaign_request *out)
 {
     if (fields_object_or_null(f, "drain"))
         fields_refuse(f, "drain", "a grow campaign cannot have a drain policy");
+    if (fields_choice_or(f, "size", SIZES, COUNT(SIZES), false))
+        fields_refuse(f, "size", "a grow campaign cannot keep the size");
     out->deadline_s = fields_i64_or(f, "deadlineSeconds", 0, API_DEADLINE_MAX, -1);
 }
 
@@ -81,9 +85,9 @@ int api_campaign_request_decode(const json_t *body, struct api_campaign_request 
     out->sequence = fields_u64(&f, "sequence", INT64_MAX);
     out->targets = fields_u32s(&f, "targets", API_TARGETS_MAX, true, &out->ntargets);
     if (out->kind == API_KIND_SHRINK)
-        drain_decode(&f, out);
+        shrink_decode(&f, out);
     else
-        deadline_decode(&f, out);
+        grow_decode(&f, out);
     if (!f.bad)
         return 0;
     api_campaign_request_free(out);
@@ -102,6 +106,8 @@ json_t *api_campaign_request_encode(const struct api_campaign_request *r)
             fields_put_i64(o, "deadlineSeconds", r->deadline_s);
         return o;
     }
+    if (r->keeps_size)
+        json_object_set_new(o, "size", json_string(SIZES[true]));
     drain = json_object();
     json_object_set_new(drain, "mode", json_string(DRAIN_MODES[r->drain_mode]));
     if (r->deadline_s >= 0)

@@ -16,16 +16,18 @@ enum api_drain_mode { API_DRAIN_WAIT, API_DRAIN_KILL };
 
 /* Body of PUT /v1/campaigns/{id}:
  * {"sequence": 7, "kind": "shrink", "targets": [5, 6],
- *  "drain": {"mode": "Wait" | "Kill", "deadlineSeconds": 30}}
+ *  "drain": {"mode": "Wait" | "Kill", "deadlineSeconds": 30}, "size": "Reduce" | "Keep"}
  * {"sequence": 8, "kind": "grow", "targets": [5, 6], "deadlineSeconds": 60}
- * `drain` and `deadlineSeconds` are optional. A grow wires all its targets or none; its deadline
- * runs from acceptance to completion.
- * A repeated request with the same id and body is answered with the present record; with another
- * body it is answered 409. */
+ * `drain`, `size` and `deadlineSeconds` are optional. A shrink usually reduces the size, and then
+ * its targets are the highest members. One that keeps it may have any members as targets, and new
+ * daemons of these vpids are admitted: so a pod is replaced. A grow wires all its targets or none;
+ * its deadline runs from acceptance to completion. A repeated request with the same id and body is
+ * answered with the present record; with another body it is answered 409. */
 struct api_campaign_request {
     uint64_t sequence;
     enum api_kind kind;
     enum api_drain_mode drain_mode; /* shrinks only */
+    bool keeps_size;                /* shrinks only */
     int64_t deadline_s;             /* of the drain, or of the grow as a whole; -1: none */
     size_t ntargets;
     uint32_t *targets; /* ascending, no duplicates; owned */

@@ -51,6 +51,12 @@ static void a_bad_campaign_request_is_refused_by_the_name_of_its_field(void **st
          "drain: a grow campaign cannot have a drain policy"},
         {"{\"kind\": \"grow\", \"sequence\": 1, \"targets\": [1], \"deadlineSeconds\": -1}",
          "deadlineSeconds: -1 is not within 0 to 315360000"},
+        {"{\"kind\": \"grow\", \"sequence\": 1, \"targets\": [1], \"size\": \"Keep\"}",
+         "size: a grow campaign cannot keep the size"},
+        {"{\"kind\": \"shrink\", \"sequence\": 1, \"targets\": [1], \"size\": true}",
+         "size: a boolean where a string is wanted"},
+        {"{\"kind\": \"shrink\", \"sequence\": 1, \"targets\": [1], \"size\": \"No\"}",
+         "size: \"No\" is not known here"},
         {"{\"kind\": \"shrink\", \"targets\": [1]}", "sequence: missing"},
         {"{\"kind\": \"shrink\", \"sequence\": \"1\", \"targets\": [1]}",
          "sequence: a string where an integer is wanted"},
@@ -94,6 +100,7 @@ static void a_request_without_drain_waits_without_a_deadline(void **state)
 
     assert_int_equal(api_campaign_request_decode(o, &q, &err), 0);
     assert_int_equal(q.drain_mode, API_DRAIN_WAIT);
+    assert_false(q.keeps_size);
     assert_int_equal(q.deadline_s, -1);
     assert_int_equal(q.ntargets, 0);
     assert_int_equal(q.sequence, 3);
@@ -106,6 +113,7 @@ static void a_campaign_request_survives_the_round_trip(void **state)
     uint32_t targets[] = {5, 6, 4294967295u};
     struct api_campaign_request in = {.sequence = INT64_MAX,
                                       .drain_mode = API_DRAIN_KILL,
+                                      .keeps_size = true,
                                       .deadline_s = 0,
                                       .ntargets = 3,
                                       .targets = targets};
@@ -116,6 +124,7 @@ static void a_campaign_request_survives_the_round_trip(void **state)
     assert_int_equal(api_campaign_request_decode(o, &out, &err), 0);
     assert_true(out.sequence == in.sequence);
     assert_int_equal(out.drain_mode, API_DRAIN_KILL);
+    assert_true(out.keeps_size);
     assert_int_equal(out.deadline_s, 0);
     assert_int_equal(out.ntargets, 3);
     assert_memory_equal(out.targets, targets, sizeof(targets));

@@ -290,21 +290,25 @@ static void grow_whole(struct script *s)
     sim_drain(s->sim, 0);
 }
 
-/* The operator removes pods when the campaign is complete; here the parked daemon shows that. */
+/* The operator removes pods when the campaign is complete; here the parked daemon shows that. One
+ * of five shrinks keeps the size, and has any members. */
 static void shrink_dvm(struct script *s, uint32_t to)
 {
     uint32_t targets[SIM_NODES_MAX];
     struct api_campaign_request r = {.sequence = ++s->sequence,
                                      .drain_mode =
                                          roll_dice(s, 4) ? API_DRAIN_WAIT : API_DRAIN_KILL,
+                                     .keeps_size = !roll_dice(s, 5),
                                      .deadline_s = roll_dice(s, 3) ? -1 : (int64_t)roll_dice(s, 3),
                                      .targets = targets};
     struct api_campaign out;
     enum api_reason reason;
     char id[32];
 
-    for (uint32_t v = to + 1; v < s->nodes; v++)
-        targets[r.ntargets++] = v;
+    for (uint32_t v = r.keeps_size ? 1 : to + 1; v < s->nodes; v++) {
+        if (!r.keeps_size || !roll_dice(s, 3))
+            targets[r.ntargets++] = v;
+    }
     if (r.ntargets == 0)
         return;
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
@@ -314,9 +318,10 @@ static void shrink_dvm(struct script *s, uint32_t to)
         return;
     }
     s->kills |= r.drain_mode == API_DRAIN_KILL || r.deadline_s >= 0;
-    s->replicas = to < s->replicas ? to : s->replicas;
+    if (!r.keeps_size)
+        s->replicas = to < s->replicas ? to : s->replicas;
     s->result->campaigns++;
-    trace_line(s, "shrink %s to %u", id, to);
+    trace_line(s, "shrink %s %s %u", id, r.keeps_size ? "of any, not" : "to", to);
     api_campaign_free(&out);
     sim_drain(s->sim, 0);
 }

@@ -232,6 +232,58 @@ static void a_shrink_that_removes_no_daemon_is_complete_at_once_without_event(vo
     sim_destroy(s);
 }
 
+/* As a pod is replaced: the daemon leaves, and a new one has its vpid. */
+static void a_shrink_that_keeps_the_size_may_have_any_members_and_admits_new_ones(void **state)
+{
+    struct sim *s = boot(4, 2, 1);
+    struct api_campaign_request r = {.sequence = 1,
+                                     .keeps_size = true,
+                                     .deadline_s = -1,
+                                     .ntargets = 2,
+                                     .targets = (uint32_t[]){1, 3}};
+    struct api_campaign c;
+    enum api_reason reason;
+    size_t job;
+
+    dvm_put_size(s, 1, 4);
+    wait_wired(s, 4);
+    job = sim_submit(s, 0, 4, 1000, 0);
+    sim_for(s, 50);
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "u", &r, &c, &reason, NULL), 0);
+    assert_int_equal(c.phase, API_PHASE_DRAINING);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    dvm_wait_job(s, job, 0); /* the drain has waited for it */
+    dvm_wait_complete(s, "u", 5000);
+    assert_int_equal(dvm_bound(s), 4);
+    sim_for(s, 100);
+    assert_true(sim_parked(s, 1) && sim_parked(s, 3));
+    for (uint32_t v = 1; v <= 3; v += 2) {
+        sim_crash(s, v);
+        sim_start(s, v);
+    }
+    wait_wired(s, 4);
+    dvm_wait_job(s, sim_submit(s, 0, 4, 5, 0), 0);
+    sim_destroy(s);
+}
+
+static void a_shrink_that_keeps_the_size_cannot_have_the_head(void **state)
+{
+    struct sim *s = boot(2, 2, 1);
+    struct api_campaign_request r = {.sequence = 1,
+                                     .keeps_size = true,
+                                     .deadline_s = -1,
+                                     .ntargets = 1,
+                                     .targets = (uint32_t[]){0}};
+    struct api_campaign c;
+    enum api_reason reason;
+
+    wait_wired(s, 2);
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "u", &r, &c, &reason, NULL), -1);
+    assert_int_equal(reason, API_REASON_HEAD_CANNOT_LEAVE);
+    sim_destroy(s);
+}
+
 static void a_drain_waits_for_running_work_and_no_new_work_maps_there(void **state)
 {
     struct sim *s = boot(4, 2, 1);
@@ -688,6 +740,8 @@ int main(void)
         cmocka_unit_test(a_member_that_wants_to_leave_waits_when_too_many_campaigns_run),
         cmocka_unit_test(the_healthy_path_of_a_shrink_needs_no_departure_timer),
         cmocka_unit_test(a_shrink_that_removes_no_daemon_is_complete_at_once_without_event),
+        cmocka_unit_test(a_shrink_that_keeps_the_size_may_have_any_members_and_admits_new_ones),
+        cmocka_unit_test(a_shrink_that_keeps_the_size_cannot_have_the_head),
         cmocka_unit_test(a_drain_waits_for_running_work_and_no_new_work_maps_there),
         cmocka_unit_test(a_drain_waits_for_a_job_that_was_only_submitted_there),
         cmocka_unit_test(a_job_whose_submitter_is_lost_with_its_daemon_is_ended),

@@ -95,12 +95,17 @@ static void a_shrink_asked_for_again_with_another_drain_is_refused(void **state)
     static const struct {
         enum api_drain_mode mode;
         int64_t deadline_s;
-    } rows[] = {{API_DRAIN_KILL, -1}, {API_DRAIN_WAIT, 0}, {API_DRAIN_WAIT, 30}};
+        bool keeps_size;
+    } rows[] = {{API_DRAIN_KILL, -1, false},
+                {API_DRAIN_WAIT, 0, false},
+                {API_DRAIN_WAIT, 30, false},
+                {API_DRAIN_WAIT, -1, true}};
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct api_campaign_request r = {.sequence = 1,
                                          .drain_mode = rows[i].mode,
                                          .deadline_s = rows[i].deadline_s,
+                                         .keeps_size = rows[i].keeps_size,
                                          .ntargets = 1,
                                          .targets = (uint32_t[]){4}};
         struct answer a = {.reason = API_REASON_NONE};

@@ -106,9 +106,9 @@ static uint32_t bound_after(const struct campaigns *cs, const struct campaign *c
     uint32_t first = c->ntargets ? c->targets[0].id.vpid : 0;
     uint32_t last = c->ntargets ? c->targets[c->ntargets - 1].id.vpid : 0;
 
-    if (!c->has_requester || !first || c->size_sequence != size_bound_sequence(cs->bound) ||
-        c->phase == API_PHASE_CANCELLED || c->phase == API_PHASE_FAILED ||
-        c->phase == API_PHASE_ROLLING_BACK)
+    if (!c->has_requester || c->req.keeps_size || !first ||
+        c->size_sequence != size_bound_sequence(cs->bound) || c->phase == API_PHASE_CANCELLED ||
+        c->phase == API_PHASE_FAILED || c->phase == API_PHASE_ROLLING_BACK)
         return bound;
     if (c->req.kind == API_KIND_GROW)
         return last > bound ? last : bound;

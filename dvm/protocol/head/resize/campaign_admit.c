@@ -23,7 +23,8 @@
 static bool same_request(const struct api_campaign_request *a, const struct api_campaign_request *b)
 {
     return a->kind == b->kind && a->sequence == b->sequence && a->drain_mode == b->drain_mode &&
-           a->deadline_s == b->deadline_s && a->ntargets == b->ntargets &&
+           a->deadline_s == b->deadline_s && a->keeps_size == b->keeps_size &&
+           a->ntargets == b->ntargets &&
            memcmp(a->targets, b->targets, a->ntargets * sizeof(*a->targets)) == 0;
 }
 
@@ -82,7 +83,7 @@ static int check_targets(const struct campaigns *cs, const struct api_campaign_r
             return reject_request(reason, API_REASON_UNKNOWN_VPID, 422, err,
                                   "vpid %u was never part of this DVM", v);
     }
-    return asked ? check_trailing(cs, r, reason, err) : 0;
+    return asked && !r->keeps_size ? check_trailing(cs, r, reason, err) : 0;
 }
 
 static void accept_request(struct campaigns *cs, const char *id,
@@ -93,7 +94,7 @@ static void accept_request(struct campaigns *cs, const char *id,
     struct campaign *c;
 
     snprintf(why, sizeof(why), "the shrink %s", id);
-    if (!grow && asked)
+    if (!grow && asked && !r->keeps_size)
         grow_atomic_give_way(cs, r->targets[0] - 1, why);
     c = (grow ? campaign_new : shrink_new)(cs, id, r->targets, r->ntargets);
     c->has_requester = asked;
