@@ -145,12 +145,18 @@ gate_state() {
     code_files | matching_code '[[:space:]]*extern [^(]*;' | no_match "$constant" | refuse "is exported state"
 }
 
-# The head's table of members changes by the fold of its records alone (docs/head.md). slots.c has the sums that follow
-# from ranks.
+# The head's tables of members and of campaigns change by the fold of their records alone (docs/head.md). slots.c has the
+# sums that follow from ranks. A campaign is constant, but for the draft of a new one.
 gate_journal() {
+    local rc=0
     code_files | only '^dvm/protocol/head/' | no_match '/test/|/members/(roster|slots)\.c$' |
         matching_code "$(call 'member_step|members_(put|add|remove|clear|decode|entry|entries)')" |
-        refuse "changes members without a record"
+        refuse "changes members without a record" || rc=1
+    code_files | only '^dvm/protocol/head/' | no_match '/test/|/journal/|/resize/campaign_table\.c$' |
+        matching_code '(|[[:space:]]+|.*[^[:alnum:]_[:space:]][[:space:]]*|.*(static|extern) )struct campaign \*' |
+        no_match 'struct campaign \*\)?draft' |
+        refuse "can change a campaign without a record" || rc=1
+    return "$rc"
 }
 
 # ci/names.awk has the rules for names of functions. Names of test functions are sentences.

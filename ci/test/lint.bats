@@ -305,6 +305,17 @@ services_tree() {
     passes journal
 }
 
+@test "journal: a campaign that is not constant is refused outside its fold" {
+    c_file dvm/protocol/head/resize/bad.c 'static int go(struct campaign *c)' '{' '    const struct campaign *d = c;' '}'
+    refused journal "dvm/protocol/head/resize/bad.c:2:"
+    c_file dvm/protocol/head/resize/bad.c 'static int go(const struct campaign *c)' '{' '    struct campaign *d = 0;' '}'
+    refused journal "dvm/protocol/head/resize/bad.c:4:"
+    rm "$tree/dvm/protocol/head/resize/bad.c"
+    c_file dvm/protocol/head/resize/campaign_table.c 'int go(struct campaign *c)' '{' '}'
+    c_file dvm/protocol/head/resize/good.c 'static int go(const struct campaign *c, struct campaign *draft)' '{' '}'
+    passes journal
+}
+
 @test "names: an exported function that does not begin with the noun of its place is refused" {
     c_file operator/kube/bad.h 'int apply_patch(void);'
     c_file operator/kube/bad.c '#include "operator/kube/bad.h"' '' 'int apply_patch(void)' '{' '    return 1;' '}'

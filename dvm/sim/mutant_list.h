@@ -92,6 +92,8 @@
     X(RECORD_UNKEPT, "steps of members are not appended to the journal")                           \
     X(SNAPSHOT_LACKS, "a snapshot does not restore the number of repairs")                         \
     X(UNRECORDED, "the size bound changes without a record")                                       \
+    X(CAMPAIGN_UNKEPT, "what becomes of targets is not appended to the journal")                   \
+    X(CAMPAIGN_UNRECORDED, "a campaign's time of acknowledgement changes without a record")        \
     X(HEAD_FROM_BELOW, "a message in the head's name is accepted from any neighbour")              \
     X(ANY_IS_HEAD, "any daemon may send the head's messages")                                      \
     X(TRUST_SOURCE, "a frame's source is what its header says")                                    \

@@ -90,6 +90,8 @@ struct head *head_create(const struct head_opts *o, struct out *out, struct memb
                                                     .jobs = h->jobs,
                                                     .events = h->known.events,
                                                     .ops = h->known.ops,
+                                                    .journal = h->known.journal,
+                                                    .campaigns = h->known.campaigns,
                                                     .ack_ms = o->ack_ms});
     return h;
 }

@@ -9,6 +9,7 @@
 #include "dvm/protocol/head/journal/journal.h"
 #include "dvm/protocol/head/journal/op_queue.h"
 #include "dvm/protocol/head/members/roster.h"
+#include "dvm/protocol/head/resize/campaign_table.h"
 
 struct head_state {
     struct journal *journal;
@@ -18,6 +19,7 @@ struct head_state {
     struct size_bound *bound;
     struct cpu_ledger *ledger;
     struct roster *roster;
+    struct campaign_table *campaigns;
 };
 
 /* Empty until the first record: BEGIN, or a snapshot. Borrows both. */

@@ -83,6 +83,8 @@ static const struct row rows[] = {
     {"record-unkept", "journal-is-the-state", 100, 0, false},
     {"snapshot-lacks", "journal-is-the-state", 100, 0, false},
     {"unrecorded", "journal-is-the-state", 100, 0, false},
+    {"campaign-unkept", "journal-is-the-state", 100, 0, false},
+    {"campaign-unrecorded", "journal-is-the-state", 100, 0, false},
     {"any-is-head", "nobody-parked-forever", 300, 0, true},
     {"head-from-below", "bounded-backlog", 100, 0, true},
     {"trust-source", "unrelated-loss", 100, 0, true},

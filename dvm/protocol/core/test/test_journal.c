@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The journal of the head: a second fold, which gets only the bytes of the records, has the head's
- * state after each record of a DVM that grows, shrinks and loses a member. */
+ * state after each record of a DVM that grows, shrinks and loses a member; also if a snapshot
+ * replaces the fold after each record of campaigns that end in all ways. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,6 +23,8 @@ struct keeper { /* has the records of a head, and nothing else of it */
     struct journal *journal;
     struct head_fold *fold;
     size_t records;
+    size_t of_type[RECORD_TYPES];
+    bool renewed; /* the fold begins anew with a snapshot after each record */
 };
 
 static void assert_same_state(const struct keeper *k)
@@ -38,6 +41,19 @@ static void assert_same_state(const struct keeper *k)
     assert_memory_equal(own.data, folded.data, own.len);
 }
 
+static void begin_fold(struct keeper *k)
+{
+    BUF_AUTO struct buf b = {0};
+    struct err err = {0};
+
+    head_fold_destroy(k->fold);
+    k->fold = head_fold_create();
+    buf_init(&b, STATE_MAX);
+    journal_snapshot(k->journal, &b);
+    if (head_fold_take(k->fold, b.data, b.len, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
 static void on_record(void *arg, const uint8_t *data, size_t len)
 {
     struct keeper *k = arg;
@@ -46,43 +62,50 @@ static void on_record(void *arg, const uint8_t *data, size_t len)
     if (head_fold_take(k->fold, data, len, &err) < 0)
         fail_msg("%s", err.msg);
     k->records++;
+    k->of_type[data[0]]++;
     assert_same_state(k);
+    if (k->renewed) {
+        begin_fold(k);
+        assert_same_state(k);
+    }
 }
 
 /* Begins with a snapshot. */
 static void keep_records(struct keeper *k, struct sim *s)
 {
-    BUF_AUTO struct buf b = {0};
-    struct err err = {0};
-
     *k = (struct keeper){.journal = head_journal(core_inspect_head(sim_core(s, 0)))};
-    k->fold = head_fold_create();
-    buf_init(&b, STATE_MAX);
-    journal_snapshot(k->journal, &b);
-    if (head_fold_take(k->fold, b.data, b.len, &err) < 0)
-        fail_msg("%s", err.msg);
+    begin_fold(k);
     journal_stream_to(k->journal, on_record, k);
     assert_same_state(k);
 }
 
-static void shrink_to_two(struct sim *s, const char *id)
+static void put_campaign(struct sim *s, const char *id, const struct api_campaign_request *r)
 {
-    uint32_t targets[] = {3, 4};
-    struct api_campaign_request r = {.sequence = 1,
-                                     .kind = API_KIND_SHRINK,
-                                     .deadline_s = -1,
-                                     .ntargets = 2,
-                                     .targets = targets};
     struct core *head = sim_core(s, 0);
     struct api_campaign record;
     enum api_reason reason;
     struct err err = {0};
 
     core_time(head, sim_now(s), sim_now(s));
-    if (core_campaign_put(head, id, &r, &record, &reason, &err) < 0)
+    if (core_campaign_put(head, id, r, &record, &reason, &err) < 0)
         fail_msg("%s", err.msg);
     api_campaign_free(&record);
     sim_drain(s, 0);
+}
+
+static uint32_t two[] = {3, 4};
+
+static struct api_campaign_request request_of(enum api_kind kind, int64_t deadline_s)
+{
+    return (struct api_campaign_request){
+        .sequence = 1, .kind = kind, .deadline_s = deadline_s, .ntargets = 2, .targets = two};
+}
+
+static void shrink_to_two(struct sim *s, const char *id)
+{
+    struct api_campaign_request r = request_of(API_KIND_SHRINK, -1);
+
+    put_campaign(s, id, &r);
     dvm_wait_complete(s, id, 10000);
 }
 
@@ -133,11 +156,82 @@ static void a_snapshot_at_any_time_replaces_the_records_before_it(void **state)
     head_fold_destroy(k.fold);
 }
 
+static void cancel_campaign(struct sim *s, const char *id)
+{
+    struct core *head = sim_core(s, 0);
+    struct api_campaign record;
+    enum api_reason reason;
+    struct err err = {0};
+
+    core_time(head, sim_now(s), sim_now(s));
+    if (core_campaign_cancel(head, id, &record, &reason, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(record.phase, API_PHASE_CANCELLED);
+    api_campaign_free(&record);
+    sim_drain(s, 0);
+}
+
+static bool has_failed(struct sim *s, void *arg)
+{
+    return dvm_phase(s, arg) == API_PHASE_FAILED;
+}
+
+/* It has left, and its process waits. */
+static void restart_daemon(struct sim *s, uint32_t vpid)
+{
+    sim_crash(s, vpid);
+    sim_start(s, vpid);
+}
+
+/* A shrink that is cancelled while it drains, one that ends a job, a grow that is complete, and
+ * one whose second daemon is lost after the first has called. */
+static void run_all_campaigns(struct sim *s)
+{
+    struct api_campaign_request r = request_of(API_KIND_SHRINK, -1);
+    char failing[] = "failing";
+
+    (void)sim_submit(s, 0, 8, 600000, 0); /* on all daemons */
+    sim_for(s, 1000);
+    put_campaign(s, "cancelled", &r);
+    cancel_campaign(s, "cancelled");
+    r.deadline_s = 1;
+    put_campaign(s, "killing", &r);
+    dvm_wait_complete(s, "killing", 60000);
+    r = request_of(API_KIND_GROW, 60);
+    put_campaign(s, "growing", &r);
+    for (uint32_t v = 3; v <= 4; v++)
+        restart_daemon(s, v);
+    dvm_wait_complete(s, "growing", 60000);
+    shrink_to_two(s, "again");
+    r.deadline_s = 2;
+    put_campaign(s, failing, &r);
+    restart_daemon(s, 3);
+    assert_true(sim_until(s, has_failed, failing, 60000));
+}
+
+static void a_campaign_in_each_step_is_in_the_snapshot(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 4, .started = 4, .slots = 2});
+    struct keeper k;
+
+    dvm_wait_wired(s, 4, 10000);
+    keep_records(&k, s);
+    k.renewed = true;
+    run_all_campaigns(s);
+    for (unsigned type = RECORD_CAMPAIGN; type < RECORD_TYPES; type++) {
+        if (k.of_type[type] == 0 && type != RECORD_CAMPAIGN_ASKER)
+            fail_msg("no record %s", record_name(type));
+    }
+    sim_destroy(s);
+    head_fold_destroy(k.fold);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_state_of_the_head_is_the_fold_of_its_records),
         cmocka_unit_test(a_snapshot_at_any_time_replaces_the_records_before_it),
+        cmocka_unit_test(a_campaign_in_each_step_is_in_the_snapshot),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,7 +99,7 @@ void op_queue_destroy(struct op_queue *q)
 }
 
 /* The message's lists are copied by way of its own codec. */
-void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, void *owner)
+void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, const void *owner)
 {
     struct pending_op *p = xcalloc(1, sizeof(*p));
     BUF_AUTO struct buf b = {0};

@@ -12,7 +12,7 @@ struct op_queue;
 struct op { /* one that leaves the queue */
     struct msg msg;
     bool urgent;
-    void *owner; /* as given to op_queue_add() */
+    const void *owner; /* as given to op_queue_add() */
 };
 
 /* A part of the journal, which it borrows: the numbers, and what is complete. Operations that wait
@@ -20,7 +20,7 @@ struct op { /* one that leaves the queue */
 struct op_queue *op_queue_create(struct journal *j);
 void op_queue_destroy(struct op_queue *q);
 /* Copies the message. owner: notified when the operation starts; NULL: no owner. */
-void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, void *owner);
+void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, const void *owner);
 /* Adds a loss to a removal of lost daemons that waits, if it is not in it already; false: none
  * waits. */
 bool op_queue_join_loss(struct op_queue *q, const struct msg_target *t);

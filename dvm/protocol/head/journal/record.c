@@ -253,6 +253,106 @@ static void free_event(struct record *r)
     api_event_free(&r->event.event);
 }
 
+/* --- campaigns (record_campaign.c) */
+
+static void put_campaign(struct buf *b, const struct record *r)
+{
+    record_campaign_put(b, r->campaign);
+}
+
+static int get_campaign(struct cur *c, struct record *r, struct err *err)
+{
+    r->campaign = record_campaign_get(c, err);
+    return r->campaign ? 0 : -1;
+}
+
+static void free_campaign(struct record *r)
+{
+    record_campaign_free(r->campaign);
+}
+
+static void put_campaign_step(struct buf *b, const struct record *r)
+{
+    record_campaign_put_step(b, &r->campaign_step);
+}
+
+static int get_campaign_step(struct cur *c, struct record *r, struct err *err)
+{
+    record_campaign_get_step(c, &r->campaign_step);
+    return c->bad || r->campaign_step.event ? 0 : err_set(err, "event 0");
+}
+
+static void free_campaign_step(struct record *r)
+{
+    free(r->campaign_step.id);
+    free(r->campaign_step.cause);
+}
+
+static void put_campaign_targets(struct buf *b, const struct record *r)
+{
+    record_campaign_put_targets(b, &r->campaign_targets);
+}
+
+static int get_campaign_targets(struct cur *c, struct record *r, struct err *err)
+{
+    record_campaign_get_targets(c, &r->campaign_targets);
+    return 0;
+}
+
+static void free_campaign_targets(struct record *r)
+{
+    free(r->campaign_targets.id);
+    free(r->campaign_targets.targets);
+}
+
+static void put_campaign_op(struct buf *b, const struct record *r)
+{
+    record_campaign_put_op(b, &r->campaign_op);
+}
+
+static int get_campaign_op(struct cur *c, struct record *r, struct err *err)
+{
+    record_campaign_get_op(c, &r->campaign_op);
+    return 0;
+}
+
+static void free_campaign_op(struct record *r)
+{
+    free(r->campaign_op.id);
+}
+
+static void put_campaign_jobs(struct buf *b, const struct record *r)
+{
+    record_campaign_put_jobs(b, &r->campaign_jobs);
+}
+
+static int get_campaign_jobs(struct cur *c, struct record *r, struct err *err)
+{
+    record_campaign_get_jobs(c, &r->campaign_jobs);
+    return 0;
+}
+
+static void free_campaign_jobs(struct record *r)
+{
+    record_campaign_free_jobs(&r->campaign_jobs);
+}
+
+static void put_campaign_asker(struct buf *b, const struct record *r)
+{
+    record_campaign_put_asker(b, &r->campaign_asker);
+}
+
+static int get_campaign_asker(struct cur *c, struct record *r, struct err *err)
+{
+    record_campaign_get_asker(c, &r->campaign_asker);
+    return 0;
+}
+
+static void free_campaign_asker(struct record *r)
+{
+    free(r->campaign_asker.id);
+}
+
 /* --- all of them */
 
 static void free_nothing(struct record *r)
@@ -277,6 +377,16 @@ static const struct codec {
     [RECORD_OP_APPLIED] = {"OP_APPLIED", put_op, get_op, free_op},
     [RECORD_COMPLETED] = {"COMPLETED", put_completed, get_completed, free_nothing},
     [RECORD_EVENT] = {"EVENT", put_event, get_event, free_event},
+    [RECORD_CAMPAIGN] = {"CAMPAIGN", put_campaign, get_campaign, free_campaign},
+    [RECORD_CAMPAIGN_STEP] = {"CAMPAIGN_STEP", put_campaign_step, get_campaign_step,
+                              free_campaign_step},
+    [RECORD_CAMPAIGN_TARGETS] = {"CAMPAIGN_TARGETS", put_campaign_targets, get_campaign_targets,
+                                 free_campaign_targets},
+    [RECORD_CAMPAIGN_OP] = {"CAMPAIGN_OP", put_campaign_op, get_campaign_op, free_campaign_op},
+    [RECORD_CAMPAIGN_JOBS] = {"CAMPAIGN_JOBS", put_campaign_jobs, get_campaign_jobs,
+                              free_campaign_jobs},
+    [RECORD_CAMPAIGN_ASKER] = {"CAMPAIGN_ASKER", put_campaign_asker, get_campaign_asker,
+                               free_campaign_asker},
 };
 
 static bool is_type(unsigned type)

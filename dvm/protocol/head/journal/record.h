@@ -10,23 +10,30 @@
 
 #include "api/event.h"
 #include "api/size.h"
+#include "dvm/protocol/head/journal/record_campaign.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
 #define RECORD_BYTES_MAX MSG_DATA_MAX
 
 enum record_type {
     RECORD_NO_TYPE,
-    RECORD_SNAPSHOT,   /* the whole state; only as the first record of a fold */
-    RECORD_BEGIN,      /* the incarnation begins */
-    RECORD_ENDING,     /* its end is decided */
-    RECORD_SIZE,       /* the size in force */
-    RECORD_CPUS,       /* host and CPUs of a daemon */
-    RECORD_ADMITTED,   /* a daemon has an epoch */
-    RECORD_STEP,       /* the state of a member */
-    RECORD_OP_STARTED, /* a membership operation has a number and is about to be broadcast */
-    RECORD_OP_APPLIED, /* the head has processed it */
-    RECORD_COMPLETED,  /* all daemons have processed all operations up to a version */
-    RECORD_EVENT,      /* an event for the operator */
+    RECORD_SNAPSHOT,         /* the whole state; only as the first record of a fold */
+    RECORD_BEGIN,            /* the incarnation begins */
+    RECORD_ENDING,           /* its end is decided */
+    RECORD_SIZE,             /* the size in force */
+    RECORD_CPUS,             /* host and CPUs of a daemon */
+    RECORD_ADMITTED,         /* a daemon has an epoch */
+    RECORD_STEP,             /* the state of a member */
+    RECORD_OP_STARTED,       /* a membership operation has a number and is about to be broadcast */
+    RECORD_OP_APPLIED,       /* the head has processed it */
+    RECORD_COMPLETED,        /* all daemons have processed all operations up to a version */
+    RECORD_EVENT,            /* an event for the operator */
+    RECORD_CAMPAIGN,         /* a campaign is accepted */
+    RECORD_CAMPAIGN_TARGETS, /* what has become of some targets */
+    RECORD_CAMPAIGN_OP,      /* its broadcast has started */
+    RECORD_CAMPAIGN_JOBS,    /* its drain ends jobs */
+    RECORD_CAMPAIGN_ASKER,   /* its asker has attached to another daemon */
+    RECORD_CAMPAIGN_STEP,    /* its phase changes */
     RECORD_TYPES
 };
 
@@ -95,6 +102,12 @@ struct record {
         struct record_op op; /* OP_STARTED, OP_APPLIED */
         struct record_completed completed;
         struct record_event event;
+        struct campaign *campaign;
+        struct record_campaign_step campaign_step;
+        struct record_campaign_targets campaign_targets;
+        struct record_campaign_op campaign_op;
+        struct record_campaign_jobs campaign_jobs;
+        struct record_campaign_asker campaign_asker;
     };
 };
 

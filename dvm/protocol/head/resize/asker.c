@@ -5,16 +5,16 @@
 
 #include <stdlib.h>
 
-void asker_free(struct asker *a)
+void asker_free(struct campaign_asker *a)
 {
     free(a->nspace);
     free(a->req_id);
     free(a->of);
     free(a->vpids);
-    *a = (struct asker){0};
+    *a = (struct campaign_asker){0};
 }
 
-bool asker_present(const struct campaigns *cs, const struct asker *a)
+bool asker_present(const struct campaigns *cs, const struct campaign_asker *a)
 {
     const struct job *j = jobs_find(cs->jobs, a->nspace);
 

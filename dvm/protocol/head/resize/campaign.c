@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The records of campaigns: targets, phases, the size bound that they make.
  *
- * In: new campaigns; targets that have processed the command, are lost or have departed. Out: the
- * vpids that are named, the joiners that are claimed, and the size bound.
+ * In: new campaigns; targets that have processed the command, are lost or have departed. Out:
+ * records of the journal; the vpids that are named, the joiners that are claimed, and the size
+ * bound.
  *
  * A shrink: draining, removing, complete; or cancelled. A grow: gathering, wiring, complete; or
  * cancelled, or rolling back, failed (docs/graphs/campaign.md). A terminal phase is final. Ended
@@ -13,22 +14,20 @@
  * it: a grow raises it to its highest target, a shrink lowers it below its lowest. A campaign that
  * was cancelled or has failed changes nothing.
  *
- * The files of this folder, from the bottom up; each calls only those before it: fence, asker,
- * campaign, drain, campaign_view, campaign_end, shrink, grow, grow_atomic, campaign_admit,
- * release, resize_request, resize */
+ * The files of this folder, from the bottom up; each calls only those before it: campaign_table,
+ * fence, asker, campaign, drain, campaign_view, campaign_end, shrink, grow, grow_atomic,
+ * campaign_admit, release, resize_request, resize */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <utlist.h>
 
 bool campaign_removes(const struct campaigns *cs)
 {
     const struct campaign *c;
 
-    DL_FOREACH(cs->list, c)
+    DL_FOREACH(campaign_table_first(cs->table), c)
     {
         if (c->phase == API_PHASE_REMOVING)
             return true;
@@ -36,27 +35,14 @@ bool campaign_removes(const struct campaigns *cs)
     return false;
 }
 
-static int compare_vpids(const void *key, const void *element)
-{
-    uint32_t vpid = *(const uint32_t *)key;
-    uint32_t other = ((const struct target *)element)->id.vpid;
-
-    return vpid < other ? -1 : vpid > other;
-}
-
-struct target *campaign_target(const struct campaign *c, uint32_t vpid)
-{
-    return bsearch(&vpid, c->targets, c->ntargets, sizeof(*c->targets), compare_vpids);
-}
-
 bool campaign_names(const struct campaigns *cs, uint32_t vpid)
 {
     const struct campaign *c;
 
-    DL_FOREACH(cs->list, c)
+    DL_FOREACH(campaign_table_first(cs->table), c)
     {
         bool running = !api_phase_terminal(c->phase);
-        const struct target *t = running ? campaign_target(c, vpid) : NULL;
+        const struct campaign_target *t = running ? campaign_table_target(c, vpid) : NULL;
 
         if (t &&
             (c->req.kind == API_KIND_SHRINK || (c->phase == API_PHASE_ROLLING_BACK && t->added)))
@@ -77,27 +63,12 @@ const struct campaign *campaign_claims(const struct campaigns *cs, uint32_t vpid
 
     if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_DRAINING))
         return NULL;
-    DL_FOREACH(cs->list, c)
+    DL_FOREACH(campaign_table_first(cs->table), c)
     {
-        if (campaign_runs_grow(c) && campaign_target(c, vpid))
+        if (campaign_runs_grow(c) && campaign_table_target(c, vpid))
             return c;
     }
     return NULL;
-}
-
-void campaign_free(struct campaign *c)
-{
-    for (size_t i = 0; i < c->nended; i++) {
-        free(c->ended[i].job);
-        free(c->ended[i].ranks);
-    }
-    free(c->ended);
-    free(c->targets);
-    free(c->cause);
-    asker_free(&c->asker);
-    free(c->id);
-    api_campaign_request_free(&c->req);
-    free(c);
 }
 
 /* The size bound after a campaign, if it was `bound` before. */
@@ -120,7 +91,7 @@ uint32_t campaign_bound(const struct campaigns *cs, bool settled)
     uint32_t bound = size_bound_base(cs->bound);
     const struct campaign *c;
 
-    DL_FOREACH(cs->list, c)
+    DL_FOREACH(campaign_table_first(cs->table), c)
     {
         if (!settled || c->req.kind == API_KIND_SHRINK || api_phase_terminal(c->phase))
             bound = bound_after(cs, c, bound);
@@ -128,70 +99,55 @@ uint32_t campaign_bound(const struct campaigns *cs, bool settled)
     return bound;
 }
 
-static struct campaign *oldest_ended(const struct campaigns *cs)
+const struct campaign *campaign_accept(struct campaigns *cs, const struct campaign *draft,
+                                       struct err *err)
 {
-    struct campaign *c;
+    const struct campaign *old = campaign_table_next_forgotten(cs->table);
+    struct record r = {.type = RECORD_CAMPAIGN, .campaign = (struct campaign *)draft};
 
-    DL_FOREACH(cs->list, c)
-    {
-        if (api_phase_terminal(c->phase))
-            return c;
-    }
-    return NULL;
+    if (old)
+        size_bound_rebase(cs->bound, bound_after(cs, old, size_bound_base(cs->bound)));
+    return journal_put(cs->journal, &r, err) < 0 ? NULL : campaign_table_last(cs->table);
 }
 
-bool campaign_room(const struct campaigns *cs)
+const struct campaign *campaign_by_id(const struct campaigns *cs, const char *id)
 {
-    return cs->n < RESIZE_CAMPAIGNS_MAX || oldest_ended(cs);
+    return campaign_table_find(cs->table, id);
 }
 
-static void forget_campaign(struct campaigns *cs, struct campaign *c)
+void campaign_enter(struct campaigns *cs, const struct campaign *c,
+                    struct record_campaign_step step)
 {
-    size_bound_rebase(cs->bound, bound_after(cs, c, size_bound_base(cs->bound)));
-    DL_DELETE(cs->list, c);
-    campaign_free(c);
-    cs->n--;
+    struct record r = {.type = RECORD_CAMPAIGN_STEP, .campaign_step = step};
+
+    r.campaign_step.id = c->id;
+    r.campaign_step.wall_ms = (int64_t)cs->out->wall_ms;
+    if (!step.cause)
+        r.campaign_step.cause = (char *)"";
+    journal_note(cs->journal, &r);
 }
 
-struct campaign *campaign_new(struct campaigns *cs, const char *id, const uint32_t *vpids, size_t n)
+void campaign_note_targets(struct campaigns *cs, const struct campaign *c,
+                           struct campaign_target *list, size_t n)
 {
-    struct campaign *c = xcalloc(1, sizeof(*c));
-    struct campaign *old = oldest_ended(cs);
+    struct record r = {.type = RECORD_CAMPAIGN_TARGETS, .campaign_targets = {c->id, n, list}};
 
-    if (cs->n >= RESIZE_CAMPAIGNS_MAX && old)
-        forget_campaign(cs, old);
-    c->id = xstrdup(id);
-    c->targets = xcalloc(n + 1, sizeof(*c->targets));
-    c->accepted_wall = (int64_t)cs->out->wall_ms;
-    c->size_sequence = size_bound_sequence(cs->bound);
-    for (size_t i = 0; i < n; i++)
-        c->targets[i].id.vpid = vpids[i];
-    c->ntargets = n;
-    DL_APPEND(cs->list, c);
-    cs->n++;
-    return c;
+    if (n)
+        journal_note(cs->journal, &r);
 }
 
-struct campaign *campaign_by_id(const struct campaigns *cs, const char *id)
+void campaign_note_job(struct campaigns *cs, const struct campaign *c, struct api_job_ref *job)
 {
-    struct campaign *c;
+    struct record r = {.type = RECORD_CAMPAIGN_JOBS, .campaign_jobs = {c->id, job ? 1 : 0, job}};
 
-    DL_FOREACH(cs->list, c)
-    {
-        if (strcmp(c->id, id) == 0)
-            return c;
-    }
-    return NULL;
+    journal_note(cs->journal, &r);
 }
 
-void campaign_enter(struct campaigns *cs, struct campaign *c, enum campaign_event ev)
+void campaign_note_asker(struct campaigns *cs, const struct campaign *c, struct msg_target daemon)
 {
-    int phase = (int)c->phase;
-    struct err err = {0};
+    struct record r = {.type = RECORD_CAMPAIGN_ASKER, .campaign_asker = {c->id, daemon}};
 
-    if (fsm_step(&campaign_fsm, &phase, (int)ev, NULL, &err) < 0)
-        out_log(cs->out, LOG_LEVEL_ERROR, "campaign %s: %s", c->id, err.msg);
-    c->phase = (enum api_phase)phase;
+    journal_note(cs->journal, &r);
 }
 
 const char *campaign_fence_name(const struct campaign *c, char name[FENCE_NAME_MAX])
@@ -200,16 +156,12 @@ const char *campaign_fence_name(const struct campaign *c, char name[FENCE_NAME_M
     return name;
 }
 
-void campaign_op_started(struct campaigns *cs, struct campaign *c, uint64_t op)
+void campaign_op_started(struct campaigns *cs, const struct campaign *c, uint64_t op)
 {
-    c->op = op;
-    c->ack_by_ms = cs->out->now_ms + cs->ack_ms;
-}
+    struct record r = {.type = RECORD_CAMPAIGN_OP,
+                       .campaign_op = {c->id, op, cs->out->now_ms + cs->ack_ms}};
 
-void campaign_target_out(struct campaign *c, struct target *t)
-{
-    c->nout += !t->out;
-    t->out = true;
+    journal_note(cs->journal, &r);
 }
 
 static bool all_out(const struct campaign *c)
@@ -217,17 +169,26 @@ static bool all_out(const struct campaign *c)
     return c->nout == c->ntargets;
 }
 
-bool campaign_all_out(struct campaigns *cs, struct campaign *c)
+static void declare_silent(struct campaigns *cs, const struct campaign *c)
 {
-    bool late = c->op && c->ack_by_ms <= cs->out->now_ms && !all_out(c);
+    FREE_AUTO struct campaign_target *silent = xcalloc(c->ntargets, sizeof(*silent));
+    size_t n = 0;
 
-    for (size_t i = 0; late && i < c->ntargets; i++) {
+    for (size_t i = 0; i < c->ntargets; i++) {
         if (c->targets[i].out)
             continue;
         out_log(cs->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent and is declared lost",
                 c->id, c->targets[i].id.vpid);
-        campaign_target_out(c, &c->targets[i]);
+        silent[n] = c->targets[i];
+        silent[n++].out = true;
     }
+    campaign_note_targets(cs, c, silent, n);
+}
+
+bool campaign_all_out(struct campaigns *cs, const struct campaign *c)
+{
+    if (c->op && c->ack_by_ms <= cs->out->now_ms && !all_out(c))
+        declare_silent(cs, c);
     return all_out(c);
 }
 
@@ -236,7 +197,7 @@ uint64_t campaign_next_deadline(const struct campaigns *cs)
     uint64_t due = UINT64_MAX;
     const struct campaign *c;
 
-    DL_FOREACH(cs->list, c)
+    DL_FOREACH(campaign_table_first(cs->table), c)
     {
         if (c->phase == API_PHASE_DRAINING && c->deadline_ms && !c->told_jobs &&
             c->deadline_ms < due)
@@ -253,18 +214,21 @@ uint64_t campaign_next_deadline(const struct campaigns *cs)
 
 bool campaign_mark(struct campaigns *cs, uint32_t vpid, struct epoch epoch, bool departed)
 {
-    struct campaign *c;
+    const struct campaign *c;
     bool news = false;
 
-    DL_FOREACH(cs->list, c)
+    DL_FOREACH(campaign_table_first(cs->table), c)
     {
-        struct target *t = campaign_target(c, vpid);
+        const struct campaign_target *t = campaign_table_target(c, vpid);
+        struct campaign_target now;
 
-        if (!t || !epoch_eq(t->id.epoch, epoch))
+        if (!t || !epoch_eq(t->id.epoch, epoch) || (t->out && (t->departed || !departed)))
             continue;
-        campaign_target_out(c, t);
+        now = *t;
+        now.out = true;
+        now.departed |= departed;
         news |= departed && !t->departed;
-        t->departed |= departed;
+        campaign_note_targets(cs, c, &now, 1);
     }
     return news;
 }

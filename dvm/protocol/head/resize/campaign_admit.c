@@ -86,29 +86,58 @@ static int check_targets(const struct campaigns *cs, const struct api_campaign_r
     return asked && !r->keeps_size ? check_trailing(cs, r, reason, err) : 0;
 }
 
-static void accept_request(struct campaigns *cs, const char *id,
-                           const struct api_campaign_request *r, bool asked, struct asker *asker)
+/* The content of the asker is taken. */
+static struct campaign *draft_of(const struct campaigns *cs, const char *id,
+                                 const struct api_campaign_request *r, bool asked,
+                                 struct campaign_asker *asker)
+{
+    struct campaign *draft = xcalloc(1, sizeof(*draft));
+
+    draft->id = xstrdup(id);
+    draft->req = *r;
+    draft->req.ntargets = 0;
+    draft->req.targets = NULL;
+    draft->has_requester = asked;
+    if (asker) {
+        draft->asker = *asker;
+        *asker = (struct campaign_asker){0};
+    }
+    draft->phase = r->kind == API_KIND_GROW ? API_PHASE_GATHERING : API_PHASE_DRAINING;
+    draft->targets = xcalloc(r->ntargets, sizeof(*draft->targets));
+    for (size_t i = 0; i < r->ntargets; i++)
+        draft->targets[i].id.vpid = r->targets[i];
+    draft->ntargets = r->ntargets;
+    draft->size_sequence = size_bound_sequence(cs->bound);
+    if (r->deadline_s >= 0)
+        draft->deadline_ms = cs->out->now_ms + (uint64_t)r->deadline_s * 1000 + 1;
+    draft->accepted_wall = (int64_t)cs->out->wall_ms;
+    return draft;
+}
+
+static int accept_request(struct campaigns *cs, const char *id,
+                          const struct api_campaign_request *r, bool asked,
+                          struct campaign_asker *asker, enum api_reason *reason, struct err *err)
 {
     bool grow = r->kind == API_KIND_GROW;
+    struct campaign *draft = draft_of(cs, id, r, asked, asker);
     char why[API_ID_MAX + 16];
-    struct campaign *c;
+    const struct campaign *c;
+    struct err odd = {0};
 
     snprintf(why, sizeof(why), "the shrink %s", id);
     if (!grow && asked && !r->keeps_size)
         grow_atomic_give_way(cs, r->targets[0] - 1, why);
-    c = (grow ? campaign_new : shrink_new)(cs, id, r->targets, r->ntargets);
-    c->has_requester = asked;
-    if (asker) {
-        c->asker = *asker;
-        *asker = (struct asker){0};
-    }
-    c->req = *r;
-    c->req.targets = xcalloc(r->ntargets, sizeof(*r->targets));
-    memcpy(c->req.targets, r->targets, r->ntargets * sizeof(*r->targets));
+    if (!grow)
+        shrink_find_targets(cs, draft);
+    c = campaign_accept(cs, draft, &odd);
+    record_campaign_free(draft);
+    if (!c)
+        return reject_request(reason, API_REASON_BAD_REQUEST, 400, err, "%s", odd.msg);
     if (grow)
         grow_atomic_accept(cs, c);
     else
         shrink_accept(cs, c);
+    return 0;
 }
 
 static bool is_heads_own(const char *id)
@@ -125,15 +154,17 @@ static int check_sequence(const struct campaigns *cs, const char *id,
         return reject_request(reason, API_REASON_BAD_REQUEST, 400, err,
                               "ids that begin with " CAMPAIGN_RELEASE_PREFIX
                               " or " CAMPAIGN_REQUEST_PREFIX " are the head's own");
-    if (r->sequence < cs->sequence && !incarnation_ending(cs->inc))
+    if (r->sequence < campaign_table_sequence(cs->table) && !incarnation_ending(cs->inc))
         return reject_request(reason, API_REASON_SEQUENCE_TOO_OLD, 409, err,
                               "sequence %llu is older than %llu, which has been seen",
-                              (unsigned long long)r->sequence, (unsigned long long)cs->sequence);
+                              (unsigned long long)r->sequence,
+                              (unsigned long long)campaign_table_sequence(cs->table));
     return 0;
 }
 
 int campaign_admit(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
-                   bool asked, struct asker *asker, enum api_reason *reason, struct err *err)
+                   bool asked, struct campaign_asker *asker, enum api_reason *reason,
+                   struct err *err)
 {
     if (asked && !asker && check_sequence(cs, id, r, reason, err) < 0)
         return -1;
@@ -143,29 +174,26 @@ int campaign_admit(struct campaigns *cs, const char *id, const struct api_campai
     if (r->ntargets == 0)
         return reject_request(reason, API_REASON_BAD_REQUEST, 400, err,
                               "targets: at least one vpid");
-    if (!campaign_room(cs))
+    if (!campaign_table_room(cs->table))
         return reject_request(reason, API_REASON_TOO_MANY_CAMPAIGNS, 503, err,
-                              "%zu campaigns are running", cs->n);
+                              "%zu campaigns are running", campaign_table_count(cs->table));
     if (r->kind == API_KIND_GROW ? grow_atomic_check(cs, r, reason, err) < 0
                                  : check_targets(cs, r, asked, reason, err) < 0)
         return -1;
-    if (asked)
-        cs->sequence = r->sequence;
-    accept_request(cs, id, r, asked, asker);
-    return 0;
+    return accept_request(cs, id, r, asked, asker, reason, err);
 }
 
 int campaign_put(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
                  struct api_campaign *out, enum api_reason *reason, struct err *err)
 {
-    struct campaign *c = campaign_by_id(cs, id);
+    const struct campaign *c = campaign_by_id(cs, id);
 
     if (c && !same_request(&c->req, r))
         return reject_request(reason, API_REASON_ID_REUSED, 409, err,
                               "campaign id %s was used with another body", id);
     if (!c && campaign_admit(cs, id, r, true, NULL, reason, err) < 0)
         return -1;
-    campaign_fill(cs, c ? c : cs->list->prev, out);
+    campaign_fill(cs, c ? c : campaign_table_last(cs->table), out);
     return 0;
 }
 
@@ -185,7 +213,7 @@ int campaign_get(struct campaigns *cs, const char *id, struct api_campaign *out,
 int campaign_cancel(struct campaigns *cs, const char *id, struct api_campaign *out,
                     enum api_reason *reason, struct err *err)
 {
-    struct campaign *c = campaign_by_id(cs, id);
+    const struct campaign *c = campaign_by_id(cs, id);
 
     if (!c)
         return campaign_get(cs, id, out, reason, err);

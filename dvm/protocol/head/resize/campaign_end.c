@@ -45,31 +45,31 @@ static bool is_told(const struct campaign *c)
 
 /* An asker that has departed is not answered, and the record says so. The campaign was not
  * stopped. */
-static void record_asker(struct campaigns *cs, struct campaign *c)
+static enum api_told choose_told(const struct campaigns *cs, const struct campaign *c,
+                                 enum campaign_event how)
 {
+    if (how == CAMPAIGN_EV_NOBODY)
+        return API_TOLD_ANSWER;
     if (!c->asker.nspace)
-        return;
-    c->asker.told = API_TOLD_EVENT;
+        return API_TOLD_NOT_YET;
     if (asker_present(cs, &c->asker))
-        return;
-    c->asker.told = API_TOLD_GONE;
+        return API_TOLD_EVENT;
     out_log(cs->out, LOG_LEVEL_INFO, "campaign %s: job %s rank %u has departed and is not notified",
             c->id, c->asker.nspace, c->asker.rank);
+    return API_TOLD_GONE;
 }
 
-void campaign_end(struct campaigns *cs, struct campaign *c, enum campaign_event how)
+void campaign_end(struct campaigns *cs, const struct campaign *c, enum campaign_event how)
 {
+    struct record_campaign_step end = {.event = (uint8_t)how,
+                                       .why = RESIZE_CANCELLED, /* if it is cancelled */
+                                       .told = choose_told(cs, c, how)};
     bool told;
 
-    campaign_enter(cs, c, how);
-    c->complete_wall = (int64_t)cs->out->wall_ms;
-    if (how == CAMPAIGN_EV_NOBODY) {
-        c->asker.told = API_TOLD_ANSWER;
+    campaign_enter(cs, c, end);
+    if (how == CAMPAIGN_EV_NOBODY)
         return;
-    }
     told = is_told(c);
-    if (told)
-        record_asker(cs, c);
     if (frees_nodes(c))
         campaign_tell(cs, API_EVENT_NODES_OFFERED, c);
     if (told)

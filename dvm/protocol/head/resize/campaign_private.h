@@ -6,6 +6,7 @@
 #include "api/campaign.h"
 #include "api/reason.h"
 #include "dvm/protocol/head/journal/event_log.h"
+#include "dvm/protocol/head/resize/campaign_table.h"
 #include "dvm/protocol/head/resize/fence.h"
 #include "dvm/protocol/head/resize/resize.h"
 #include "dvm/protocol/wire/resize_request.h"
@@ -14,54 +15,6 @@
 #define CAMPAIGN_REQUEST_PREFIX "alloc-"
 
 struct grow;
-
-struct target {
-    struct msg_target id; /* epoch none: the vpid was not there */
-    bool added;           /* by this grow */
-    bool out;             /* processed the command, or was lost */
-    bool departed;
-    bool offered;      /* its node was offered by another campaign, for the same epoch */
-    struct epoch last; /* its last epoch; none: the vpid was never a member */
-};
-
-struct asker {    /* a process that asked for a campaign by PMIx, and its request */
-    char *nspace; /* NULL: no process did */
-    uint32_t rank;
-    bool is_rank; /* of a job; else a tool */
-    struct msg_target daemon;
-    char *req_id; /* its own, "": none */
-    char *of;     /* the allocation that it named, "": none */
-    enum resize_kind kind;
-    int64_t deadline_s;
-    uint32_t count;
-    size_t nvpids;
-    uint32_t *vpids;
-    enum api_told told;
-};
-
-struct campaign {
-    char *id;
-    struct api_campaign_request req;
-    bool has_requester; /* releases that a SIGTERM asked for have none */
-    struct asker asker; /* the requester, unless that was the control API */
-    enum api_phase phase;
-    size_t ntargets;
-    size_t nout;
-    struct target *targets; /* ascending by vpid */
-    uint64_t size_sequence; /* of the size message in force when it was accepted */
-    uint64_t op;            /* the broadcast, 0: not yet */
-    uint64_t deadline_ms;   /* of the drain; 0: none */
-    uint64_t ack_by_ms;     /* while removing */
-    char *cause;            /* of a grow that fails */
-    enum resize_status why; /* the same, and of a cancelled one, for the asker */
-    bool told_jobs;         /* drain has ended the jobs already */
-    uint64_t drain_looked;  /* jobs_changes() at the last count of the jobs that it waits for */
-    size_t drain_waits;
-    size_t nended;
-    struct api_job_ref *ended;
-    int64_t accepted_wall, drained_wall, fence_wall, complete_wall;
-    struct campaign *next, *prev;
-};
 
 struct campaigns {
     struct out *out;
@@ -76,21 +29,28 @@ struct campaigns {
     struct op_queue *ops;
     uint64_t ack_ms;
     struct fence *fence;
-    struct grow *grow;     /* the batch of joiners */
-    struct campaign *list; /* in order of acceptance */
-    size_t n;
-    uint64_t sequence;     /* the highest sequence that a requester has used */
-    uint64_t last_request; /* of applications, numbered */
+    struct grow *grow; /* the batch of joiners */
+    struct journal *journal;
+    struct campaign_table *table; /* changes by records only */
 };
 
-/* campaign.c: the records */
-struct campaign *campaign_new(struct campaigns *cs, const char *id, const uint32_t *vpids,
-                              size_t n);
-void campaign_free(struct campaign *c);
-bool campaign_room(const struct campaigns *cs); /* for one more */
-struct campaign *campaign_by_id(const struct campaigns *cs, const char *id);
-/* The one setter of its phase, by the table (dvm/protocol/state); a new one drains, or gathers. */
-void campaign_enter(struct campaigns *cs, struct campaign *c, enum campaign_event ev);
+/* campaign.c: the records. Each writes one; the fold (campaign_table.c) changes the campaign. */
+/* A campaign with the content of the draft, in its first phase. NULL and a reason: nothing has
+ * changed. */
+const struct campaign *campaign_accept(struct campaigns *cs, const struct campaign *draft,
+                                       struct err *err);
+/* The one setter of its phase, by the table (dvm/protocol/state). step: the event, and what comes
+ * with it; id, time, and an empty cause are filled in. */
+void campaign_enter(struct campaigns *cs, const struct campaign *c,
+                    struct record_campaign_step step);
+/* These targets are as in the list, which has to ascend; n is 0: there is no record. */
+void campaign_note_targets(struct campaigns *cs, const struct campaign *c,
+                           struct campaign_target *list, size_t n);
+/* Its drain begins to end jobs (NULL), or ends this one. */
+void campaign_note_job(struct campaigns *cs, const struct campaign *c, struct api_job_ref *job);
+void campaign_note_asker(struct campaigns *cs, const struct campaign *c, struct msg_target daemon);
+/* NULL: not known. */
+const struct campaign *campaign_by_id(const struct campaigns *cs, const char *id);
 /* Some shrink is removing members. */
 bool campaign_removes(const struct campaigns *cs);
 /* A target of a shrink, or of a grow that rolls back. */
@@ -98,11 +58,9 @@ bool campaign_names(const struct campaigns *cs, uint32_t vpid);
 /* A running grow that has yet to wire this vpid, or NULL. */
 const struct campaign *campaign_claims(const struct campaigns *cs, uint32_t vpid);
 bool campaign_runs_grow(const struct campaign *c); /* it is a grow that has not ended */
-struct target *campaign_target(const struct campaign *c, uint32_t vpid); /* NULL: not named */
-void campaign_target_out(struct campaign *c, struct target *t);
 /* True if all targets have processed the command, are lost, or have been silent for too long. */
-bool campaign_all_out(struct campaigns *cs, struct campaign *c);
-void campaign_op_started(struct campaigns *cs, struct campaign *c, uint64_t op);
+bool campaign_all_out(struct campaigns *cs, const struct campaign *c);
+void campaign_op_started(struct campaigns *cs, const struct campaign *c, uint64_t op);
 /* The size in force as the campaigns accepted under it have changed it; settled: without grows that
  * run. */
 uint32_t campaign_bound(const struct campaigns *cs, bool settled);
@@ -116,14 +74,14 @@ void campaign_fill(const struct campaigns *cs, const struct campaign *c, struct 
 /* An event about this campaign, with its record as it is now. */
 void campaign_tell(struct campaigns *cs, enum api_event_type type, const struct campaign *c);
 /* campaign_end.c */
-void campaign_end(struct campaigns *cs, struct campaign *c, enum campaign_event how);
+void campaign_end(struct campaigns *cs, const struct campaign *c, enum campaign_event how);
 /* campaign_admit.c. Admission of every request for a resize. `asked`: by the control API or an
  * application. Then its sequence counts, its targets have to be the highest, and its end is
  * reported. Otherwise daemons request their own release. asker: the application's process, if
  * one asks; its content is taken. -1 and a reason: nothing has changed. */
 int campaign_admit(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
-                   bool asked, struct asker *asker, enum api_reason *reason, struct err *err)
-    __attribute__((warn_unused_result));
+                   bool asked, struct campaign_asker *asker, enum api_reason *reason,
+                   struct err *err) __attribute__((warn_unused_result));
 int campaign_put(struct campaigns *cs, const char *id, const struct api_campaign_request *r,
                  struct api_campaign *out, enum api_reason *reason, struct err *err)
     __attribute__((warn_unused_result));
@@ -133,9 +91,9 @@ int campaign_get(struct campaigns *cs, const char *id, struct api_campaign *out,
                  enum api_reason *reason, struct err *err) __attribute__((warn_unused_result));
 
 /* asker.c */
-void asker_free(struct asker *a);
+void asker_free(struct campaign_asker *a);
 /* Its daemon is a member in that epoch, and its rank has not ended. */
-bool asker_present(const struct campaigns *cs, const struct asker *a);
+bool asker_present(const struct campaigns *cs, const struct campaign_asker *a);
 /* Answers the asker that the campaign has ended. */
 void asker_answer_end(struct campaigns *cs, const struct campaign *c);
 

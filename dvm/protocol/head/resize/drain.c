@@ -18,15 +18,15 @@ static bool runs_on_targets(const struct job *j, const struct campaign *c)
 {
     const struct job_launch *map = job_map(j);
     struct msg_target home = job_submitter(j);
-    const struct target *t;
+    const struct campaign_target *t;
 
     if (!job_running(j))
         return false;
-    t = campaign_target(c, home.vpid);
+    t = campaign_table_target(c, home.vpid);
     if (t && epoch_eq(home.epoch, t->id.epoch))
         return true;
     for (size_t i = 0; i < map->nnodes; i++) {
-        if (job_on_node(j, i) && campaign_target(c, map->nodes[i].vpid))
+        if (job_on_node(j, i) && campaign_table_target(c, map->nodes[i].vpid))
             return true;
     }
     return false;
@@ -39,7 +39,7 @@ static struct api_job_ref ref_of(const struct job *j, const struct campaign *c)
 
     ref.ranks = xcalloc((size_t)map->nranks + 1, sizeof(*ref.ranks));
     for (uint32_t r = 0; r < map->nranks; r++) {
-        if (campaign_target(c, map->nodes[map->rank_node[r]].vpid))
+        if (campaign_table_target(c, map->nodes[map->rank_node[r]].vpid))
             ref.ranks[ref.nranks++] = r;
     }
     return ref;
@@ -62,16 +62,19 @@ size_t drain_waits(const struct campaigns *cs, const struct campaign *c, struct 
     return n;
 }
 
-void drain_end_jobs(struct campaigns *cs, struct campaign *c)
+void drain_end_jobs(struct campaigns *cs, const struct campaign *c)
 {
+    struct api_job_ref ref;
     struct job *j;
 
-    c->told_jobs = true;
+    campaign_note_job(cs, c, NULL);
     for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
         if (job_failing(j) || !runs_on_targets(j, c))
             continue;
-        c->ended = xrealloc(c->ended, (c->nended + 1) * sizeof(*c->ended));
-        c->ended[c->nended++] = ref_of(j, c);
+        ref = ref_of(j, c);
+        campaign_note_job(cs, c, &ref);
+        free(ref.job);
+        free(ref.ranks);
         job_fail(cs->jobs, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended by the shrink %s (drain %s)",
                  c->id, c->req.drain_mode == API_DRAIN_KILL ? "mode Kill" : "deadline");
     }

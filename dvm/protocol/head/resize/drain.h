@@ -11,6 +11,6 @@ struct campaigns;
 
 /* Number of jobs with ranks on the targets; their names and ranks, if out is not NULL. */
 size_t drain_waits(const struct campaigns *cs, const struct campaign *c, struct api_job_ref **out);
-void drain_end_jobs(struct campaigns *cs, struct campaign *c);
+void drain_end_jobs(struct campaigns *cs, const struct campaign *c);
 
 #endif

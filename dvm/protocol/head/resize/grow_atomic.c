@@ -102,13 +102,13 @@ static void settle_jobs(struct campaigns *cs, const struct campaign *c)
     fence_lower(cs->fence, campaign_fence_name(c, name));
 }
 
-static void end_grow(struct campaigns *cs, struct campaign *c, enum campaign_event how)
+static void end_grow(struct campaigns *cs, const struct campaign *c, enum campaign_event how)
 {
     campaign_end(cs, c, how);
     settle_jobs(cs, c);
 }
 
-static void finish_rollback(struct campaigns *cs, struct campaign *c)
+static void finish_rollback(struct campaigns *cs, const struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
         const struct member *m =
@@ -133,32 +133,34 @@ static void turn_targets_away(struct campaigns *cs, const struct campaign *c)
 
 /* Queues one removal of all members that this campaign has added. It follows the ADD, so each of
  * them is in the tree and receives it. Returns how many. */
-static size_t roll_back(struct campaigns *cs, struct campaign *c)
+static size_t roll_back(struct campaigns *cs, const struct campaign *c)
 {
     struct msg m = {.type = MSG_REMOVE, .remove = {.why = REMOVE_SHRINK, .text = c->id}};
+    FREE_AUTO struct campaign_target *now = xcalloc(c->ntargets, sizeof(*now));
 
     m.remove.targets = xcalloc(c->ntargets + 1, sizeof(*m.remove.targets));
-    c->nout = 0;
     for (size_t i = 0; i < c->ntargets; i++) {
-        struct target *t = &c->targets[i];
+        struct campaign_target *t = &now[i];
 
+        *t = c->targets[i];
         t->departed = t->out = !t->added || !members_current(cs->members, t->id.vpid, t->id.epoch);
-        c->nout += t->out;
         if (t->out)
             continue;
         roster_end_ordered(cs->roster, t->id.vpid);
         roster_step(cs->roster, roster_find(cs->roster, t->id.vpid, t->id.epoch), MEMBER_EV_REMOVE);
         m.remove.targets[m.remove.ntargets++] = t->id;
     }
-    c->op = 0;
+    campaign_note_targets(cs, c, now, c->ntargets);
     if (m.remove.ntargets)
         op_queue_add(cs->ops, &m, false, c);
     free(m.remove.targets);
     return m.remove.ntargets;
 }
 
-__attribute__((format(printf, 4, 5))) static void
-fail_grow(struct campaigns *cs, struct campaign *c, enum resize_status why, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void fail_grow(struct campaigns *cs,
+                                                            const struct campaign *c,
+                                                            enum resize_status why, const char *fmt,
+                                                            ...)
 {
     char text[256];
     va_list ap;
@@ -166,10 +168,10 @@ fail_grow(struct campaigns *cs, struct campaign *c, enum resize_status why, cons
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    c->cause = xstrdup(text);
-    c->why = why;
     op_queue_drop(cs->ops, c);
-    campaign_enter(cs, c, CAMPAIGN_EV_FAIL); /* the size bound is as before from here on */
+    /* the size bound is as before from here on */
+    campaign_enter(
+        cs, c, (struct record_campaign_step){.event = CAMPAIGN_EV_FAIL, .why = why, .cause = text});
     size_bound_set(cs->bound, campaign_bound(cs, false));
     turn_targets_away(cs, c);
     if (roll_back(cs, c))
@@ -178,9 +180,8 @@ fail_grow(struct campaigns *cs, struct campaign *c, enum resize_status why, cons
         finish_rollback(cs, c);
 }
 
-void grow_atomic_cancel(struct campaigns *cs, struct campaign *c)
+void grow_atomic_cancel(struct campaigns *cs, const struct campaign *c)
 {
-    c->why = RESIZE_CANCELLED;
     campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
     size_bound_set(cs->bound, campaign_bound(cs, false));
     turn_targets_away(cs, c);
@@ -189,9 +190,9 @@ void grow_atomic_cancel(struct campaigns *cs, struct campaign *c)
 
 void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *why)
 {
-    struct campaign *c;
+    const struct campaign *c;
 
-    DL_FOREACH(cs->list, c)
+    DL_FOREACH(campaign_table_first(cs->table), c)
     {
         if (campaign_runs_grow(c) && c->phase != API_PHASE_ROLLING_BACK &&
             c->targets[c->ntargets - 1].id.vpid > highest)
@@ -205,10 +206,12 @@ void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *wh
 struct gathered {
     size_t reported; /* have called and wait to be wired */
     size_t missing;  /* targets without a call home, or that a batch of joiners is wiring */
-    const struct target *lost;
+    const struct campaign_target *lost;
+    size_t nfound; /* have called since the last look */
+    struct campaign_target *found;
 };
 
-static void look_at(const struct campaigns *cs, struct target *t, struct gathered *g)
+static void look_at(const struct campaigns *cs, const struct campaign_target *t, struct gathered *g)
 {
     const struct member *m = members_get(cs->members, t->id.vpid);
     bool here = m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED);
@@ -219,7 +222,10 @@ static void look_at(const struct campaigns *cs, struct target *t, struct gathere
     } else if (!here) {
         g->missing++;
     } else {
-        t->id.epoch = members_epoch(cs->members, m);
+        if (epoch_none(t->id.epoch)) {
+            g->found[g->nfound] = *t;
+            g->found[g->nfound++].id.epoch = members_epoch(cs->members, m);
+        }
         if (m->state == MEMBER_REPORTED) {
             bool live = members_live(cs->members, t->id.vpid);
 
@@ -229,31 +235,37 @@ static void look_at(const struct campaigns *cs, struct target *t, struct gathere
     }
 }
 
-static struct gathered look_at_all(const struct campaigns *cs, struct campaign *c)
+static struct gathered look_at_all(struct campaigns *cs, const struct campaign *c)
 {
-    struct gathered g = {0, 0, NULL};
+    FREE_AUTO struct campaign_target *found = xcalloc(c->ntargets, sizeof(*found));
+    struct gathered g = {.found = found};
 
     for (size_t i = 0; i < c->ntargets; i++)
         look_at(cs, &c->targets[i], &g);
+    campaign_note_targets(cs, c, found, g.nfound);
+    g.found = NULL;
     return g;
 }
 
-static void start_wiring(struct campaigns *cs, struct campaign *c, size_t n)
+static void start_wiring(struct campaigns *cs, const struct campaign *c, size_t n)
 {
     struct msg m = {.type = MSG_ADD};
     struct msg_add *add = &m.add;
+    FREE_AUTO struct campaign_target *added = xcalloc(n, sizeof(*added));
     char name[FENCE_NAME_MAX];
 
     add->members = xcalloc(n, sizeof(*add->members));
     for (size_t i = 0; i < c->ntargets; i++) {
         const struct member *x = members_get(cs->members, c->targets[i].id.vpid);
 
-        c->targets[i].added = x && x->state == MEMBER_REPORTED;
-        if (c->targets[i].added)
-            add->members[add->nmembers++] = members_facts(cs->members, c->targets[i].id.vpid);
+        if (!x || x->state != MEMBER_REPORTED)
+            continue;
+        added[add->nmembers] = c->targets[i];
+        added[add->nmembers].added = true;
+        add->members[add->nmembers++] = members_facts(cs->members, c->targets[i].id.vpid);
     }
-    campaign_enter(cs, c, CAMPAIGN_EV_COME);
-    c->fence_wall = (int64_t)cs->out->wall_ms;
+    campaign_enter(cs, c, (struct record_campaign_step){.event = CAMPAIGN_EV_COME});
+    campaign_note_targets(cs, c, added, add->nmembers);
     fence_raise(cs->fence, campaign_fence_name(c, name), (uint32_t)n);
     campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
     op_queue_add(cs->ops, &m, false, c);
@@ -262,7 +274,7 @@ static void start_wiring(struct campaigns *cs, struct campaign *c, size_t n)
     free(add->members);
 }
 
-static void try_wiring(struct campaigns *cs, struct campaign *c, const struct gathered *g)
+static void try_wiring(struct campaigns *cs, const struct campaign *c, const struct gathered *g)
 {
     if (g->missing)
         return;
@@ -272,7 +284,7 @@ static void try_wiring(struct campaigns *cs, struct campaign *c, const struct ga
         start_wiring(cs, c, g->reported);
 }
 
-static void check_wired(struct campaigns *cs, struct campaign *c)
+static void check_wired(struct campaigns *cs, const struct campaign *c)
 {
     if (!c->op || c->op > op_queue_completed(cs->ops))
         return;
@@ -280,7 +292,7 @@ static void check_wired(struct campaigns *cs, struct campaign *c)
     end_grow(cs, c, CAMPAIGN_EV_WIRED);
 }
 
-void grow_atomic_step(struct campaigns *cs, struct campaign *c)
+void grow_atomic_step(struct campaigns *cs, const struct campaign *c)
 {
     struct gathered g;
 
@@ -317,9 +329,9 @@ int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_requ
             *reason = API_REASON_BAD_REQUEST;
             return err_code(err, 400, "targets: %u is over the limit %u", r->targets[i], VPID_MAX);
         }
-        DL_FOREACH(cs->list, c)
+        DL_FOREACH(campaign_table_first(cs->table), c)
         {
-            if (!campaign_runs_grow(c) || !campaign_target(c, r->targets[i]))
+            if (!campaign_runs_grow(c) || !campaign_table_target(c, r->targets[i]))
                 continue;
             *reason = API_REASON_GROW_RUNNING;
             return err_code(err, 409, "vpid %u is a target of the grow %s, which is running",
@@ -329,13 +341,10 @@ int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_requ
     return 0;
 }
 
-void grow_atomic_accept(struct campaigns *cs, struct campaign *c)
+void grow_atomic_accept(struct campaigns *cs, const struct campaign *c)
 {
     struct gathered g;
 
-    c->phase = API_PHASE_GATHERING;
-    if (c->req.deadline_s >= 0)
-        c->deadline_ms = cs->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
     size_bound_set(cs->bound, campaign_bound(cs, false));
     g = look_at_all(cs, c);
     if (g.missing + g.reported == 0) { /* C7: terminal by the answer, no event */

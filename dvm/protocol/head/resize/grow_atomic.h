@@ -15,9 +15,9 @@ int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_requ
                       enum api_reason *reason, struct err *err) __attribute__((warn_unused_result));
 /* Its request is filled in: it begins to gather, or ends at once because all targets are
  * members. */
-void grow_atomic_accept(struct campaigns *cs, struct campaign *c);
-void grow_atomic_step(struct campaigns *cs, struct campaign *c);
-void grow_atomic_cancel(struct campaigns *cs, struct campaign *c); /* while it gathers */
+void grow_atomic_accept(struct campaigns *cs, const struct campaign *c);
+void grow_atomic_step(struct campaigns *cs, const struct campaign *c);
+void grow_atomic_cancel(struct campaigns *cs, const struct campaign *c); /* while it gathers */
 /* Grows above vpid `highest` give way to a size or a shrink that leaves no room for them. */
 void grow_atomic_give_way(struct campaigns *cs, uint32_t highest, const char *why);
 /* Called once, when a job is first to be mapped and does not fit: whether it fits with the grows

@@ -27,7 +27,6 @@ struct releases {
     struct campaigns *cs;
     struct release *list;
     uint64_t at_ms; /* end of the window; 0: no request waits */
-    uint64_t last;  /* campaign, numbered */
 };
 
 struct releases *releases_create(struct campaigns *cs)
@@ -119,7 +118,8 @@ void releases_steps(struct releases *rs)
     vpids = xcalloc(rs->cs->members->n + 1, sizeof(*vpids));
     r.targets = vpids;
     gather_releases(rs, &r);
-    snprintf(id, sizeof(id), CAMPAIGN_RELEASE_PREFIX "%llu", (unsigned long long)rs->last + 1);
+    snprintf(id, sizeof(id), CAMPAIGN_RELEASE_PREFIX "%llu",
+             (unsigned long long)campaign_table_releases(rs->cs->table) + 1);
     if (r.ntargets && !incarnation_ending(rs->cs->inc) &&
         campaign_admit(rs->cs, id, &r, false, NULL, &reason, &err) < 0) {
         out_log(rs->cs->out, LOG_LEVEL_WARN, "%zu daemons that want to leave have to wait: %s",
@@ -127,7 +127,6 @@ void releases_steps(struct releases *rs)
         rs->at_ms = rs->cs->out->now_ms + RELEASE_WINDOW_MS;
         return;
     }
-    rs->last += r.ntargets != 0;
     drop_releases(rs);
 }
 

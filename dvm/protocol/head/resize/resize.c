@@ -71,6 +71,8 @@ struct resize *resize_create(const struct resize_uses *u)
                                 .jobs = u->jobs,
                                 .events = u->events,
                                 .ops = u->ops,
+                                .journal = u->journal,
+                                .table = u->campaigns,
                                 .ack_ms = u->ack_ms,
                                 .fence = fence_create(u->jobs)};
     rs->cs.grow = grow_create(&rs->cs);
@@ -81,14 +83,8 @@ struct resize *resize_create(const struct resize_uses *u)
 
 void resize_destroy(struct resize *rs)
 {
-    struct campaign *c, *tmp;
-
     if (!rs)
         return;
-    DL_FOREACH_SAFE(rs->cs.list, c, tmp)
-    {
-        campaign_free(c);
-    }
     releases_destroy(rs->releases);
     grow_destroy(rs->cs.grow);
     fence_destroy(rs->cs.fence);
@@ -97,9 +93,9 @@ void resize_destroy(struct resize *rs)
 
 static void step_campaigns(struct campaigns *cs)
 {
-    struct campaign *c, *tmp;
+    const struct campaign *c, *next;
 
-    DL_FOREACH_SAFE(cs->list, c, tmp)
+    DL_FOREACH_SAFE(campaign_table_first(cs->table), c, next)
     {
         if (c->req.kind == API_KIND_SHRINK)
             shrink_step(cs, c);
@@ -216,8 +212,8 @@ void resize_view(const struct resize *rs, struct api_dvm *out)
 
     fence_each(rs->cs.fence, view_share, out);
     out->fence_total = fence_sum(rs->cs.fence);
-    out->campaigns = xcalloc(rs->cs.n + 1, sizeof(*out->campaigns));
-    DL_FOREACH(rs->cs.list, c)
+    out->campaigns = xcalloc(campaign_table_count(rs->cs.table) + 1, sizeof(*out->campaigns));
+    DL_FOREACH(campaign_table_first(rs->cs.table), c)
     {
         campaign_fill(&rs->cs, c, &out->campaigns[out->ncampaigns++]);
     }
@@ -228,7 +224,7 @@ void resize_each_campaign(const struct resize *rs,
 {
     const struct campaign *c;
 
-    DL_FOREACH(rs->cs.list, c)
+    DL_FOREACH(campaign_table_first(rs->cs.table), c)
     {
         struct resize_campaign x = {.id = c->id,
                                     .kind = c->req.kind,
@@ -244,7 +240,7 @@ void resize_each_campaign(const struct resize *rs,
 
 struct resize_target resize_target_of(const struct resize_campaign *c, size_t i)
 {
-    const struct target *t = &c->record->targets[i];
+    const struct campaign_target *t = &c->record->targets[i];
 
     return (struct resize_target){t->id.vpid, t->id.epoch, t->added};
 }

@@ -30,6 +30,8 @@ struct resize_uses { /* borrowed */
     struct jobs *jobs;
     struct event_log *events;
     struct op_queue *ops;
+    struct journal *journal;
+    struct campaign_table *campaigns;
     uint64_t ack_ms; /* time of silence after which a target is declared lost */
 };
 

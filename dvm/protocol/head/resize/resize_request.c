@@ -89,11 +89,11 @@ static bool asked_in_job(const struct campaigns *cs, const struct msg_resize_ask
     return c && c->asker.nspace && strcmp(c->asker.nspace, m->nspace) == 0;
 }
 
-static struct campaign *by_own_id(const struct campaigns *cs, const struct msg_resize_ask *m)
+static const struct campaign *by_own_id(const struct campaigns *cs, const struct msg_resize_ask *m)
 {
-    struct campaign *c;
+    const struct campaign *c;
 
-    DL_FOREACH(cs->list, c)
+    DL_FOREACH(campaign_table_first(cs->table), c)
     {
         if (*m->req_id && asked_by(c, m) && strcmp(c->asker.req_id, m->req_id) == 0)
             return c;
@@ -103,26 +103,26 @@ static struct campaign *by_own_id(const struct campaigns *cs, const struct msg_r
 
 static bool same_ask(const struct campaign *c, const struct msg_resize_ask *m)
 {
-    const struct asker *a = &c->asker;
+    const struct campaign_asker *a = &c->asker;
 
     return a->kind == m->kind && a->deadline_s == m->deadline_s && a->count == m->count &&
            strcmp(a->of, m->campaign) == 0 && a->nvpids == m->nvpids &&
            (m->nvpids == 0 || memcmp(a->vpids, m->vpids, m->nvpids * sizeof(*m->vpids)) == 0);
 }
 
-static struct asker asker_of(const struct campaigns *cs, const struct request *r)
+static struct campaign_asker asker_of(const struct campaigns *cs, const struct request *r)
 {
     const struct member *x = members_get(cs->members, r->from);
-    struct asker a = {.daemon = {r->from, members_epoch(cs->members, x)},
-                      .nspace = xstrdup(r->m->nspace),
-                      .rank = r->m->rank,
-                      .is_rank = jobs_find(cs->jobs, r->m->nspace) != NULL,
-                      .req_id = xstrdup(r->m->req_id),
-                      .of = xstrdup(r->m->campaign),
-                      .kind = r->kind,
-                      .deadline_s = r->m->deadline_s,
-                      .count = r->m->count,
-                      .nvpids = r->m->nvpids};
+    struct campaign_asker a = {.daemon = {r->from, members_epoch(cs->members, x)},
+                               .nspace = xstrdup(r->m->nspace),
+                               .rank = r->m->rank,
+                               .is_rank = jobs_find(cs->jobs, r->m->nspace) != NULL,
+                               .req_id = xstrdup(r->m->req_id),
+                               .of = xstrdup(r->m->campaign),
+                               .kind = r->kind,
+                               .deadline_s = r->m->deadline_s,
+                               .count = r->m->count,
+                               .nvpids = r->m->nvpids};
 
     a.vpids = xcalloc(a.nvpids + 1, sizeof(*a.vpids));
     memcpy(a.vpids, r->m->vpids, a.nvpids * sizeof(*a.vpids));
@@ -270,13 +270,13 @@ static const char *check_request(const struct campaigns *cs, const struct reques
 static void ask_resize(struct campaigns *cs, const struct request *r)
 {
     struct api_campaign_request body = {
-        .sequence = cs->sequence,
+        .sequence = campaign_table_sequence(cs->table),
         .kind = r->kind == RESIZE_EXTEND ? API_KIND_GROW : API_KIND_SHRINK,
         .drain_mode = r->kind == RESIZE_RELEASE_KILL ? API_DRAIN_KILL : API_DRAIN_WAIT,
         .deadline_s = r->m->deadline_s,
         .ntargets = r->n,
         .targets = r->vpids};
-    struct asker asker = asker_of(cs, r);
+    struct campaign_asker asker = asker_of(cs, r);
     enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
     char id[64];
@@ -285,19 +285,18 @@ static void ask_resize(struct campaigns *cs, const struct request *r)
     if (r->kind == RESIZE_EXTEND && body.deadline_s < 0)
         body.deadline_s = RESIZE_EXTEND_S;
     snprintf(id, sizeof(id), CAMPAIGN_REQUEST_PREFIX "%llu",
-             (unsigned long long)cs->last_request + 1);
-    if (campaign_admit(cs, id, &body, true, &asker, &reason, &err) == 0) {
-        cs->last_request++;
-        answer_request(cs, r, RESIZE_OK, cs->list->prev, "");
-    } else {
+             (unsigned long long)campaign_table_requests(cs->table) + 1);
+    if (campaign_admit(cs, id, &body, true, &asker, &reason, &err) == 0)
+        answer_request(cs, r, RESIZE_OK, campaign_table_last(cs->table), "");
+    else
         answer_request(cs, r, status_of(reason), NULL, err.msg);
-    }
     asker_free(&asker);
 }
 
 static void cancel_request(struct campaigns *cs, const struct request *r)
 {
-    struct campaign *c = *r->m->campaign ? campaign_by_id(cs, r->m->campaign) : by_own_id(cs, r->m);
+    const struct campaign *c =
+        *r->m->campaign ? campaign_by_id(cs, r->m->campaign) : by_own_id(cs, r->m);
     struct api_campaign record;
     enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
@@ -316,19 +315,19 @@ static void cancel_request(struct campaigns *cs, const struct request *r)
 }
 
 /* A tool that has attached to another daemon is answered there when the campaign ends. */
-static void ask_again(struct campaigns *cs, const struct request *r, struct campaign *c)
+static void ask_again(struct campaigns *cs, const struct request *r, const struct campaign *c)
 {
     const struct member *x = members_get(cs->members, r->from);
 
     if (!api_phase_terminal(c->phase))
-        c->asker.daemon = (struct msg_target){r->from, members_epoch(cs->members, x)};
+        campaign_note_asker(cs, c, (struct msg_target){r->from, members_epoch(cs->members, x)});
     answer_record(cs, r, c);
 }
 
 void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_resize_ask *m)
 {
     struct request r = {.from = from, .m = m, .kind = m->kind};
-    struct campaign *before = r.kind == RESIZE_CANCEL ? NULL : by_own_id(cs, m);
+    const struct campaign *before = r.kind == RESIZE_CANCEL ? NULL : by_own_id(cs, m);
     enum resize_status status;
     const char *why;
 

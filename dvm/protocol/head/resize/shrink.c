@@ -21,21 +21,27 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-struct campaign *shrink_new(struct campaigns *cs, const char *id, const uint32_t *vpids, size_t n)
+void shrink_find_targets(struct campaigns *cs, struct campaign *draft)
 {
-    struct campaign *c = campaign_new(cs, id, vpids, n);
+    for (size_t i = 0; i < draft->ntargets; i++) {
+        struct msg_target *t = &draft->targets[i].id;
+        const struct member *m = members_get(cs->members, t->vpid);
 
-    for (size_t i = 0; i < n; i++) {
-        const struct member *m = members_get(cs->members, vpids[i]);
-
-        if (!m || roster_turn_away(cs->roster, vpids[i], false))
+        if (!m || roster_turn_away(cs->roster, t->vpid, false))
             continue;
         if (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED || m->state == MEMBER_DRAINING)
-            c->targets[i].id.epoch = members_epoch(cs->members, m);
-        if (m->state == MEMBER_WIRED)
+            t->epoch = members_epoch(cs->members, m);
+    }
+}
+
+static void drain_members(struct campaigns *cs, const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        const struct member *m = members_get(cs->members, c->targets[i].id.vpid);
+
+        if (m && m->state == MEMBER_WIRED)
             roster_step(cs->roster, m, MEMBER_EV_NAME);
     }
-    return c;
 }
 
 static bool nobody_there(const struct campaign *c)
@@ -53,22 +59,21 @@ static bool others_remove(const struct campaigns *cs, const struct campaign *c)
 {
     const struct campaign *o;
 
-    DL_FOREACH(cs->list, o)
+    DL_FOREACH(campaign_table_first(cs->table), o)
     {
         bool removes = o->phase == API_PHASE_REMOVING || o->phase == API_PHASE_ROLLING_BACK;
 
         for (size_t i = 0; o != c && removes && i < c->ntargets; i++) {
-            if (campaign_target(o, c->targets[i].id.vpid))
+            if (campaign_table_target(o, c->targets[i].id.vpid))
                 return true;
         }
     }
     return false;
 }
 
-void shrink_accept(struct campaigns *cs, struct campaign *c)
+void shrink_accept(struct campaigns *cs, const struct campaign *c)
 {
-    if (c->req.deadline_s >= 0)
-        c->deadline_ms = cs->out->now_ms + (uint64_t)c->req.deadline_s * 1000 + 1;
+    drain_members(cs, c);
     size_bound_set(cs->bound, campaign_bound(cs, false));
     if (nobody_there(c) && !others_remove(cs, c)) { /* C7: terminal by the answer, no event */
         campaign_end(cs, c, CAMPAIGN_EV_NOBODY);
@@ -79,16 +84,16 @@ void shrink_accept(struct campaigns *cs, struct campaign *c)
 
 /* True if another shrink has offered the target's node for the same epoch. */
 static bool offered_already(const struct campaigns *cs, const struct campaign *c,
-                            const struct target *own)
+                            const struct campaign_target *own)
 {
     const struct campaign *o;
 
     if (epoch_none(own->last))
         return false;
-    DL_FOREACH(cs->list, o)
+    DL_FOREACH(campaign_table_first(cs->table), o)
     {
         bool over = o->req.kind == API_KIND_SHRINK && o->phase == API_PHASE_COMPLETE;
-        const struct target *t = over ? campaign_target(o, own->id.vpid) : NULL;
+        const struct campaign_target *t = over ? campaign_table_target(o, own->id.vpid) : NULL;
 
         if (t && o != c && epoch_eq(t->last, own->last))
             return true;
@@ -96,7 +101,8 @@ static bool offered_already(const struct campaigns *cs, const struct campaign *c
     return false;
 }
 
-static void note_epoch(const struct campaigns *cs, const struct campaign *c, struct target *t)
+static void note_epoch(const struct campaigns *cs, const struct campaign *c,
+                       struct campaign_target *t)
 {
     const struct member *m = members_get(cs->members, t->id.vpid);
 
@@ -105,17 +111,20 @@ static void note_epoch(const struct campaigns *cs, const struct campaign *c, str
     t->offered = offered_already(cs, c, t);
 }
 
-static void start_removing(struct campaigns *cs, struct campaign *c)
+static void start_removing(struct campaigns *cs, const struct campaign *c)
 {
     char name[FENCE_NAME_MAX];
     struct msg m = {.type = MSG_REMOVE, .remove = {.why = REMOVE_SHRINK, .text = c->id}};
+    FREE_AUTO struct campaign_target *now = xcalloc(c->ntargets, sizeof(*now));
     uint32_t count = 0;
 
     m.remove.targets = xcalloc(c->ntargets + 1, sizeof(*m.remove.targets));
     for (size_t i = 0; i < c->ntargets; i++) {
-        struct target *t = &c->targets[i];
-        const struct member *x = roster_find(cs->roster, t->id.vpid, t->id.epoch);
+        struct campaign_target *t = &now[i];
+        const struct member *x;
 
+        *t = c->targets[i];
+        x = roster_find(cs->roster, t->id.vpid, t->id.epoch);
         roster_end_ordered(cs->roster, t->id.vpid);
         note_epoch(cs, c, t);
         if (x && members_current(cs->members, t->id.vpid, t->id.epoch)) {
@@ -123,12 +132,11 @@ static void start_removing(struct campaigns *cs, struct campaign *c)
             m.remove.targets[m.remove.ntargets++] = t->id;
             count++;
         } else {
-            campaign_target_out(c, t);
-            t->departed = true;
+            t->out = t->departed = true;
         }
     }
-    campaign_enter(cs, c, CAMPAIGN_EV_DRAINED);
-    c->drained_wall = c->fence_wall = (int64_t)cs->out->wall_ms;
+    campaign_enter(cs, c, (struct record_campaign_step){.event = CAMPAIGN_EV_DRAINED});
+    campaign_note_targets(cs, c, now, c->ntargets);
     fence_raise(cs->fence, campaign_fence_name(c, name), count);
     campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
     if (count)
@@ -136,7 +144,7 @@ static void start_removing(struct campaigns *cs, struct campaign *c)
     free(m.remove.targets);
 }
 
-static void finish_removing(struct campaigns *cs, struct campaign *c)
+static void finish_removing(struct campaigns *cs, const struct campaign *c)
 {
     char name[FENCE_NAME_MAX];
 
@@ -153,21 +161,21 @@ static void finish_removing(struct campaigns *cs, struct campaign *c)
 }
 
 /* True if no job keeps the shrink waiting. All jobs are looked at only after a job has changed. */
-static bool is_drained(struct campaigns *cs, struct campaign *c)
+static bool is_drained(struct campaigns *cs, const struct campaign *c)
 {
     bool ends = c->req.drain_mode == API_DRAIN_KILL ||
                 (c->deadline_ms && c->deadline_ms <= cs->out->now_ms);
 
-    if (c->drain_looked == jobs_changes(cs->jobs) && (!ends || c->told_jobs))
-        return c->drain_waits == 0;
+    if (c->look->changes == jobs_changes(cs->jobs) && (!ends || c->told_jobs))
+        return c->look->waits == 0;
     if (ends)
         drain_end_jobs(cs, c);
-    c->drain_looked = jobs_changes(cs->jobs);
-    c->drain_waits = drain_waits(cs, c, NULL);
-    return c->drain_waits == 0;
+    c->look->changes = jobs_changes(cs->jobs);
+    c->look->waits = drain_waits(cs, c, NULL);
+    return c->look->waits == 0;
 }
 
-void shrink_step(struct campaigns *cs, struct campaign *c)
+void shrink_step(struct campaigns *cs, const struct campaign *c)
 {
     if (c->phase == API_PHASE_DRAINING && is_drained(cs, c) && !others_remove(cs, c) &&
         !fence_defers(cs->fence))
@@ -178,9 +186,8 @@ void shrink_step(struct campaigns *cs, struct campaign *c)
         finish_removing(cs, c);
 }
 
-void shrink_cancel(struct campaigns *cs, struct campaign *c)
+void shrink_cancel(struct campaigns *cs, const struct campaign *c)
 {
-    c->why = RESIZE_CANCELLED;
     campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
     size_bound_set(cs->bound, campaign_bound(cs, false));
     for (size_t i = 0; i < c->ntargets; i++) {

@@ -9,10 +9,11 @@
 struct campaign;
 struct campaigns;
 
-struct campaign *shrink_new(struct campaigns *cs, const char *id, const uint32_t *vpids, size_t n);
-/* Its request is filled in: it begins to drain, or ends at once because no target is a member. */
-void shrink_accept(struct campaigns *cs, struct campaign *c);
-void shrink_step(struct campaigns *cs, struct campaign *c);
-void shrink_cancel(struct campaigns *cs, struct campaign *c); /* while it drains */
+/* Of a draft: the epochs of its targets. Joiners that are not being wired are turned away. */
+void shrink_find_targets(struct campaigns *cs, struct campaign *draft);
+/* It begins to drain, or ends at once because no target is a member. */
+void shrink_accept(struct campaigns *cs, const struct campaign *c);
+void shrink_step(struct campaigns *cs, const struct campaign *c);
+void shrink_cancel(struct campaigns *cs, const struct campaign *c); /* while it drains */
 
 #endif

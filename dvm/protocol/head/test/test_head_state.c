@@ -11,6 +11,7 @@
 #include "dvm/protocol/head/head_state.h"
 #include "dvm/protocol/head/journal/test/samples.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/state/state.h"
 
 #include <string.h>
 
@@ -112,6 +113,47 @@ static void steps_that_no_member_takes_are_refused(void **state)
     head_fold_destroy(f);
 }
 
+static void changes_that_no_campaign_has_are_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_CAMPAIGN);
+    struct campaign other = *sample_record(RECORD_CAMPAIGN).campaign;
+    struct record r = {.type = RECORD_CAMPAIGN, .campaign = &other};
+
+    assert_refused(f, r, "campaign alloc-1 is known");
+    other.id = "alloc-2";
+    other.req.sequence = 6;
+    assert_refused(f, r, "sequence 6 after 7");
+    other.req.sequence = 7;
+    other.phase = API_PHASE_COMPLETE;
+    assert_refused(f, r, "begins as Complete");
+    r = sample_record(RECORD_CAMPAIGN_STEP);
+    r.campaign_step.id = "alloc-2";
+    assert_refused(f, r, "campaign alloc-2 is not known");
+    r = sample_record(RECORD_CAMPAIGN_STEP);
+    r.campaign_step.event = CAMPAIGN_EV_LEFT;
+    assert_refused(f, r, "all have left");
+    head_fold_destroy(f);
+}
+
+static void changes_that_do_not_fit_the_campaign_are_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_CAMPAIGN_OP);
+    struct campaign_target two[] = {{.id.vpid = 3, .out = true}, {.id.vpid = 9}};
+    struct record r = sample_record(RECORD_CAMPAIGN_TARGETS);
+
+    r.campaign_targets.n = 2;
+    r.campaign_targets.targets = two;
+    assert_refused(f, r, "vpid 9 is no target");
+    assert_refused(f, sample_record(RECORD_CAMPAIGN_OP), "operation 2 after 2");
+    must_take(f, RECORD_CAMPAIGN_STEP);
+    r = sample_record(RECORD_CAMPAIGN_OP);
+    r.campaign_op.op = 3;
+    assert_refused(f, r, "phase Cancelled");
+    assert_refused(f, sample_record(RECORD_CAMPAIGN_JOBS), "ends jobs as Cancelled");
+    assert_refused(f, sample_record(RECORD_CAMPAIGN_ASKER), "nobody waits for its end");
+    head_fold_destroy(f);
+}
+
 static void cpus_that_are_no_list_are_refused(void **state)
 {
     struct head_fold *f = fold_up_to(RECORD_ADMITTED);
@@ -189,6 +231,8 @@ int main(void)
         cmocka_unit_test(numbers_that_do_not_go_on_are_refused),
         cmocka_unit_test(steps_that_no_member_takes_are_refused),
         cmocka_unit_test(cpus_that_are_no_list_are_refused),
+        cmocka_unit_test(changes_that_no_campaign_has_are_refused),
+        cmocka_unit_test(changes_that_do_not_fit_the_campaign_are_refused),
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
         cmocka_unit_test(a_snapshot_after_other_records_is_refused),
         cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),

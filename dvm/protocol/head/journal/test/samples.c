@@ -3,6 +3,7 @@
 #include "dvm/protocol/head/journal/test/samples.h"
 
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/state/state.h"
 
 static const uint8_t snapshot[] = {1, 2, 3};
 
@@ -27,6 +28,31 @@ static struct api_event event = {.incarnation = "0000000000005f3a",
                                  .vpid = 3,
                                  .epoch = 2};
 
+static uint32_t ranks[] = {0, 2};
+static struct api_job_ref ended = {"5f3a.1", 2, ranks};
+static uint32_t asked[] = {3};
+static struct campaign_target targets[] = {{.id = {3, {SAMPLE_INC, 2}}}, {.id = {4, {0, 0}}}};
+static struct campaign_target left = {
+    .id = {3, {SAMPLE_INC, 2}}, .out = true, .offered = true, .last = {SAMPLE_INC, 2}};
+static struct campaign campaign = {.id = "alloc-1",
+                                   .req = {.sequence = 7, .deadline_s = 30},
+                                   .has_requester = true,
+                                   .asker = {.nspace = "5f3a.2",
+                                             .rank = 1,
+                                             .is_rank = true,
+                                             .daemon = {3, {SAMPLE_INC, 2}},
+                                             .req_id = "mine",
+                                             .of = "",
+                                             .kind = RESIZE_RELEASE,
+                                             .deadline_s = 30,
+                                             .nvpids = 1,
+                                             .vpids = asked},
+                                   .ntargets = 2,
+                                   .targets = targets,
+                                   .size_sequence = 7,
+                                   .deadline_ms = 31000,
+                                   .accepted_wall = 1700000000000};
+
 static const struct record samples[RECORD_TYPES] = {
     [RECORD_SNAPSHOT] = {.snapshot = {snapshot, sizeof(snapshot)}},
     [RECORD_BEGIN] = {.begin = {.cluster = "default/x",
@@ -42,6 +68,13 @@ static const struct record samples[RECORD_TYPES] = {
     [RECORD_OP_STARTED] = {.op = {.urgent = true}},
     [RECORD_OP_APPLIED] = {.op = {.urgent = false}},
     [RECORD_COMPLETED] = {.completed = {1}},
+    [RECORD_CAMPAIGN] = {.campaign = &campaign},
+    [RECORD_CAMPAIGN_JOBS] = {.campaign_jobs = {"alloc-1", 1, &ended}},
+    [RECORD_CAMPAIGN_ASKER] = {.campaign_asker = {"alloc-1", {0, {SAMPLE_INC, 1}}}},
+    [RECORD_CAMPAIGN_TARGETS] = {.campaign_targets = {"alloc-1", 1, &left}},
+    [RECORD_CAMPAIGN_OP] = {.campaign_op = {"alloc-1", 2, 41000}},
+    [RECORD_CAMPAIGN_STEP] = {.campaign_step = {"alloc-1", CAMPAIGN_EV_CANCEL, 1700000000500,
+                                                RESIZE_CANCELLED, "", API_TOLD_EVENT}},
 };
 
 struct record sample_record(unsigned type)

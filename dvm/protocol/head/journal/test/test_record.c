@@ -131,6 +131,34 @@ static void an_event_that_is_no_json_of_an_event_is_refused(void **state)
     }
 }
 
+static void campaigns_that_no_head_has_are_refused(void **state)
+{
+    struct campaign c = *sample_record(RECORD_CAMPAIGN).campaign;
+    struct campaign_target turned[] = {{.id.vpid = 4}, {.id.vpid = 3}};
+    struct campaign_target head = {.id.vpid = VPID_HEAD};
+    struct record r = {.type = RECORD_CAMPAIGN, .campaign = &c};
+
+    c.targets = turned;
+    assert_record_refused(r, "malformed");
+    c.targets = &head;
+    c.ntargets = 1;
+    assert_record_refused(r, "malformed");
+    c.ntargets = 0;
+    assert_record_refused(r, "malformed");
+    c = *sample_record(RECORD_CAMPAIGN).campaign;
+    c.id = "";
+    assert_record_refused(r, "malformed");
+    c = *sample_record(RECORD_CAMPAIGN).campaign;
+    c.phase = API_PHASES;
+    assert_record_refused(r, "malformed");
+    c = *sample_record(RECORD_CAMPAIGN).campaign;
+    c.req.deadline_s = -2;
+    assert_record_refused(r, "malformed");
+    r = sample_record(RECORD_CAMPAIGN_STEP);
+    r.campaign_step.event = 0;
+    assert_record_refused(r, "event 0");
+}
+
 static void every_record_is_decoded_as_it_was_encoded(void **state)
 {
     for (unsigned type = RECORD_SNAPSHOT; type < RECORD_TYPES; type++) {
@@ -160,6 +188,7 @@ int main(void)
         cmocka_unit_test(members_out_of_their_limits_are_refused),
         cmocka_unit_test(other_messages_are_no_operations),
         cmocka_unit_test(an_event_that_is_no_json_of_an_event_is_refused),
+        cmocka_unit_test(campaigns_that_no_head_has_are_refused),
         cmocka_unit_test(every_record_is_decoded_as_it_was_encoded),
     };
 
