@@ -25,6 +25,7 @@
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define X509_VERSION_3_VALUE 2L /* counted from 0 */
 #define SERIAL_BITS 127         /* positive, at most 20 octets: RFC 5280, 4.1.2.2 */
@@ -366,4 +367,27 @@ int tls_ca_issue(struct tls_ca *ca, const char *role, const char *name, const ch
     cert_text = NULL;
     key_text = NULL;
     return 0;
+}
+
+static int time_ms(const ASN1_TIME *t, int64_t *out, struct err *err)
+{
+    struct tm tm;
+
+    if (ASN1_TIME_to_tm(t, &tm) != 1)
+        return tls_err(err, "reading a time of a certificate");
+    *out = (int64_t)timegm(&tm) * 1000;
+    return 0;
+}
+
+int tls_cert_life(const char *cert_pem, struct tls_life *out, struct err *err)
+{
+    CERT_AUTO X509 *cert = NULL;
+
+    ERR_clear_error();
+    cert = cert_of_pem(cert_pem);
+    if (!cert)
+        return tls_err(err, "reading a certificate");
+    if (time_ms(X509_get0_notBefore(cert), &out->begin_ms, err) < 0)
+        return -1;
+    return time_ms(X509_get0_notAfter(cert), &out->end_ms, err);
 }

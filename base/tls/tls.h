@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef struct ssl_st SSL;
 
@@ -80,6 +81,15 @@ char *tls_ca_key_pem(const struct tls_ca *ca);
  * certificate is valid for clients and servers. */
 int tls_ca_issue(struct tls_ca *ca, const char *role, const char *name, const char *const *names,
                  int days, char **cert_pem, char **key_pem, struct err *err)
+    __attribute__((warn_unused_result));
+
+/* The time in which a certificate is valid, in milliseconds since 1970. */
+struct tls_life {
+    int64_t begin_ms;
+    int64_t end_ms;
+};
+/* Of the first certificate in a PEM text; it is not verified. */
+int tls_cert_life(const char *cert_pem, struct tls_life *out, struct err *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -164,6 +164,12 @@ static void put_clusters(struct buf *b, const struct metrics *m)
     put_family(b, name, "gauge", "Whether the event stream of a cluster's head is open.");
     for (c = m->clusters; c; c = c->hh.next)
         put_text(b, "%s{%s} %d\n", name, c->labels, c->sizes.head_up);
+    name = "dvm_operator_cluster_certificate_end_seconds";
+    put_family(b, name, "gauge", "When the first certificate of a cluster ends, since 1970.");
+    for (c = m->clusters; c; c = c->hh.next) {
+        if (c->sizes.certificate_end_s)
+            put_text(b, "%s{%s} %" PRId64 "\n", name, c->labels, c->sizes.certificate_end_s);
+    }
     put_single(b, "dvm_operator_clusters", "gauge", "Clusters that are known.",
                HASH_COUNT(m->clusters));
 }

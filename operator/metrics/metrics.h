@@ -69,6 +69,7 @@ struct metrics_cluster {
     uint32_t current; /* pods that exist */
     uint32_t ready;   /* wired daemons */
     bool head_up;     /* the event stream of its head is open */
+    int64_t certificate_end_s; /* the earliest end of a certificate, since 1970; 0: unknown */
 };
 void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,
                          const struct metrics_cluster *sizes);

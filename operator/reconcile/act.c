@@ -219,7 +219,9 @@ static void keep_credentials(struct entry *e, const struct credentials *creds)
     credentials_clear(&e->creds);
     e->creds = (struct credentials){.ca_pem = xstrdup(creds->ca_pem),
                                     .cert_pem = xstrdup(creds->cert_pem),
-                                    .key_pem = xstrdup(creds->key_pem)};
+                                    .key_pem = xstrdup(creds->key_pem),
+                                    .end_ms = creds->end_ms,
+                                    .renewal_ms = creds->renewal_ms};
     e->have_creds = true;
 }
 
@@ -251,7 +253,7 @@ static void on_credentials(const struct credentials *creds, const struct status_
         log_warn("secrets cluster=%s: %s", e->key, trouble->message);
         e->creds_trouble = *trouble;
     }
-    e->creds_complete = !trouble;
+    e->creds_complete = !trouble || reason_is(trouble->reason, REASON_ASIDE);
     run->on_action_done(run);
 }
 

@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The five Secrets of a cluster: the authority, and one certificate for each role.
  *
- * Input: the Secrets in the cluster's namespace. Output: Secrets that were missing, and the
- * operator's own certificate.
+ * Input: the Secrets in the cluster's namespace. Output: Secrets that were missing, certificates
+ * that were due, and the operator's own certificate.
  *
  * The steps: read the Secrets one after the other; then create the missing ones in the order of the
- * enum, the authority first.
+ * enum, the authority first; then renew the certificates of which less than a third of the life is
+ * left.
  *
- * Invariants: an existing Secret is never changed; a Secret that the cluster does not control is
- * not used; a certificate is issued only by the authority that the others trust.
+ * Invariants: a renewal replaces certificate and key of the version that was read, and never the
+ * trust bundle; a Secret that the cluster does not control is not used; a certificate is issued
+ * only by the authority that the others trust.
  *
  * Failures: a refused read or write ends the job with a reason for the condition Progressing. If
  * the operator's own Secret is readable the job still delivers it. If another writer was faster
  * (409) that Secret is read again. A request that fails is repeated by the next job, which goes on
  * from there. If the authority is lost and a certificate is missing, the user
- * has to delete the Secrets. */
+ * has to delete the Secrets. A renewal that fails leaves the certificate as it is, and delivers the
+ * operator's own with CERTIFICATE_NOT_RENEWED; the next job reads all Secrets again. */
 #include "operator/reconcile/credentials.h"
 
 #include "api/role.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "base/loop/loop.h"
 #include "base/tls/tls.h"
+#include "operator/model/timestamp.h"
 #include "operator/objects/objects.h"
 
 #include <stdio.h>
@@ -54,6 +59,11 @@ void credentials_clear(struct credentials *c)
     free_ptr(&c->ca_pem);
     free_ptr(&c->cert_pem);
     free_ptr(&c->key_pem);
+}
+
+int64_t credentials_renewal_ms(const struct tls_life *life)
+{
+    return life->end_ms - (life->end_ms - life->begin_ms) / 3;
 }
 
 void credentials_progress_destroy(struct credentials_progress *p)
@@ -96,6 +106,30 @@ static char *secret_text(const json_t *secret, const char *key)
     return json_string_length(v) ? kube_base64_decode(json_string_value(v), &err) : NULL;
 }
 
+/* -1: the Secret is absent, or its certificate cannot be read. */
+static int secret_life(const json_t *secret, struct tls_life *out)
+{
+    FREE_AUTO char *cert = secret_text(secret, "tls.crt");
+    struct err err = {0};
+
+    return cert ? tls_cert_life(cert, out, &err) : -1;
+}
+
+static void note_lives(const struct credentials_job *j, struct credentials *out)
+{
+    struct tls_life life;
+
+    out->end_ms = out->renewal_ms = INT64_MAX;
+    for (int i = CA + 1; i < NSECRETS; i++) {
+        if (secret_life(j->p->found[i], &life))
+            continue;
+        if (life.end_ms < out->end_ms)
+            out->end_ms = life.end_ms;
+        if (credentials_renewal_ms(&life) < out->renewal_ms)
+            out->renewal_ms = credentials_renewal_ms(&life);
+    }
+}
+
 static int own_credentials(const struct credentials_job *j, struct credentials *out)
 {
     const json_t *s = j->p->found[OPERATOR];
@@ -103,6 +137,7 @@ static int own_credentials(const struct credentials_job *j, struct credentials *
     *out = (struct credentials){.ca_pem = secret_text(s, "ca.crt"),
                                 .cert_pem = secret_text(s, "tls.crt"),
                                 .key_pem = secret_text(s, "tls.key")};
+    note_lives(j, out);
     return out->ca_pem && out->cert_pem && out->key_pem ? 0 : -1;
 }
 
@@ -121,6 +156,8 @@ static void fail_job(struct credentials_job *j, enum reason reason, const char *
 
 static void step_job(struct credentials_job *j);
 static void make_next(struct credentials_job *j);
+static void read_again(struct credentials_job *j);
+static void renew_next(struct credentials_job *j);
 
 static void hand_over(struct credentials_job *j)
 {
@@ -136,8 +173,6 @@ static void hand_over(struct credentials_job *j)
     }
     credentials_clear(&own);
 }
-
-static void read_again(struct credentials_job *j);
 
 static void on_made(int status, const json_t *body, const struct err *err, void *arg)
 {
@@ -176,7 +211,7 @@ static int open_ca(struct credentials_job *j, struct err *err)
     if (j->p->ca)
         return 0;
     if (!j->p->found[CA]) {
-        j->p->ca = tls_ca_create(id, CREDENTIALS_DAYS, err);
+        j->p->ca = tls_ca_create(id, CREDENTIALS_CA_DAYS, err);
     } else {
         FREE_AUTO char *cert = secret_text(j->p->found[CA], "tls.crt");
         FREE_AUTO char *key = secret_text(j->p->found[CA], "tls.key");
@@ -192,12 +227,24 @@ static int open_ca(struct credentials_job *j, struct err *err)
     return 0;
 }
 
+/* A new certificate and key for the role at `at`. */
+static int issue_cert(const struct credentials_job *j, char **cert, char **key, struct err *err)
+{
+    const char *role = api_role_word(ROLE[j->p->at]);
+    FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, role);
+    char **names = objects_cert_names(j->c, ROLE[j->p->at]);
+    int rc = tls_ca_issue(j->p->ca, role, name, (const char *const *)names, CREDENTIALS_LEAF_DAYS,
+                          cert, key, err);
+
+    objects_names_free(names);
+    return rc;
+}
+
 static void make_secret(struct credentials_job *j)
 {
     struct err err = {0};
     FREE_AUTO char *cert = NULL;
     FREE_AUTO char *key = NULL;
-    FREE_AUTO char *name = xasprintf("%s-%s", j->c->name, api_role_word(ROLE[j->p->at]));
 
     if (open_ca(j, &err)) {
         fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
@@ -208,11 +255,7 @@ static void make_secret(struct credentials_job *j)
         post_secret(j, j->p->ca_pem, key);
         return;
     }
-    char **names = objects_cert_names(j->c, ROLE[j->p->at]);
-    int rc = tls_ca_issue(j->p->ca, api_role_word(ROLE[j->p->at]), name, (const char *const *)names,
-                          CREDENTIALS_DAYS, &cert, &key, &err);
-    objects_names_free(names);
-    if (rc)
+    if (issue_cert(j, &cert, &key, &err))
         fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
     else
         post_secret(j, cert, key);
@@ -236,6 +279,92 @@ enum credentials_secret credentials_next(const bool there[CREDENTIALS_SECRETS])
     return CREDENTIALS_COMPLETE;
 }
 
+/* --- renewal */
+
+static void fail_renewal(struct credentials_job *j, const char *why)
+{
+    struct tls_life life = {0};
+    int rc = secret_life(j->p->found[j->p->at], &life);
+    FREE_AUTO char *end = timestamp_s(life.end_ms);
+    FREE_AUTO char *text = xasprintf("the certificate ends at %s and cannot be renewed: %s",
+                                     rc ? "an unknown time" : end, why);
+
+    fail_job(j, REASON_CERTIFICATE_NOT_RENEWED, text);
+}
+
+static void on_renewed(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct credentials_job *j = arg;
+    json_t **found = &j->p->found[j->p->at];
+
+    if (status == 200) {
+        log_info("certificate renewed cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
+                 api_role_word(ROLE[j->p->at]));
+        json_decref(*found);
+        *found = json_incref((json_t *)body);
+        make_next(j);
+    } else if (status == 409 || status == 404) { /* changed or deleted meanwhile, or done before */
+        json_decref(*found);
+        *found = NULL;
+        read_again(j);
+    } else {
+        fail_renewal(j, err->msg);
+    }
+}
+
+static void patch_secret(struct credentials_job *j, const char *cert, const char *key)
+{
+    const json_t *meta = json_object_get(j->p->found[j->p->at], "metadata");
+    FREE_AUTO char *path =
+        xasprintf("/api/v1/namespaces/%s/secrets/%s-%s?fieldManager=" CLUSTER_MANAGER, j->c->ns,
+                  j->c->name, api_role_word(ROLE[j->p->at]));
+    json_t *body =
+        json_pack("{s:{s:O, s:O}, s:{s:s, s:s}}", "metadata", "uid", json_object_get(meta, "uid"),
+                  "resourceVersion", json_object_get(meta, "resourceVersion"), "stringData",
+                  "tls.crt", cert, "tls.key", key);
+    struct kube_verb v = {.method = "PATCH",
+                          .path = path,
+                          .content_type = "application/merge-patch+json",
+                          .body = body};
+    struct err err = {0};
+
+    j->request = kube_request(j->kube, &v, on_renewed, j, &err);
+    json_decref(body);
+    if (!j->request)
+        fail_renewal(j, err.msg);
+}
+
+static void renew_secret(struct credentials_job *j)
+{
+    struct err err = {0};
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+
+    if (!j->p->found[CA])
+        fail_renewal(j, "the certificate authority is lost. Suspend the DvmCluster, delete its "
+                        "Secrets and resume it: the operator then creates all of them.");
+    else if (open_ca(j, &err) || issue_cert(j, &cert, &key, &err))
+        fail_renewal(j, err.msg);
+    else
+        patch_secret(j, cert, key);
+}
+
+/* All Secrets exist: the first certificate that is due is renewed, or the job ends. */
+static void renew_next(struct credentials_job *j)
+{
+    int64_t now_ms = (int64_t)loop_wall_ms();
+    struct tls_life life;
+
+    for (int i = CA + 1; i < NSECRETS; i++) {
+        if (secret_life(j->p->found[i], &life) || now_ms < credentials_renewal_ms(&life))
+            continue;
+        j->p->at = i;
+        renew_secret(j);
+        return;
+    }
+    hand_over(j);
+}
+
 static void make_next(struct credentials_job *j)
 {
     bool there[NSECRETS];
@@ -252,7 +381,7 @@ static void make_next(struct credentials_job *j)
         return;
     }
     if (next == CREDENTIALS_COMPLETE) {
-        hand_over(j);
+        renew_next(j);
         return;
     }
     j->p->at = (int)next;

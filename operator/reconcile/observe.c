@@ -212,6 +212,17 @@ static bool waits_for_volumes(const struct plan_pod *pod)
            (!pod->waiting || strcmp(pod->waiting, "ContainerCreating") == 0);
 }
 
+/* True if the Secrets are read again although they were complete: a certificate is due, or one may
+ * have been deleted. */
+static bool secrets_due(const struct run *run)
+{
+    const struct entry *e = run->e;
+    bool renewal = e->have_creds && run->in.now_ms >= e->creds.renewal_ms;
+
+    return run->now_ms >=
+           e->creds_checked_ms + (renewal ? RECONCILE_RENEWAL_MS : RECONCILE_SECRETS_MS);
+}
+
 static void see_credentials(struct run *run)
 {
     struct entry *e = run->e;
@@ -219,7 +230,7 @@ static void see_credentials(struct run *run)
     for (size_t i = 0; i < run->in.npods; i++)
         run->pending = run->pending || waits_for_volumes(&run->pods[i]);
     bool stale = run->now_ms >= e->creds_checked_ms + RECONCILE_RETRY_MS;
-    run->in.credentials = e->creds_complete && !(run->pending && stale);
+    run->in.credentials = e->creds_complete && !(run->pending && stale) && !secrets_due(run);
 }
 
 /* The time since a time of the status, by the loop's clock. When the operator has started in
@@ -268,7 +279,11 @@ void observe_cluster(struct run *run)
 
 void observe_trouble(const struct run *run, struct status_trouble *out)
 {
-    *out = run->e->creds_trouble;
+    const struct status_trouble *creds = &run->e->creds_trouble;
+
+    *out = (struct status_trouble){.reason = REASON_NONE};
+    if (!reason_is(creds->reason, REASON_ASIDE))
+        *out = *creds;
     for (int i = 0; i < CLUSTER_CHILDREN && !out->reason; i++) {
         const struct child_memory *m = &run->e->child[i];
         bool set = i == CLUSTER_HEAD_SET || i == CLUSTER_MEMBER_SET;
@@ -285,6 +300,8 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
                  objects_kind((enum cluster_child)i), name,
                  refused ? "is refused by the API server" : "cannot be applied", m->message);
     }
+    if (!out->reason)
+        *out = *creds;
 }
 
 void observe_release(struct run *run)

@@ -279,6 +279,11 @@ static void write_status(struct run *run)
     run_end(run);
 }
 
+static int64_t certificate_end_s(const struct entry *e)
+{
+    return e->have_creds && e->creds.end_ms < INT64_MAX ? e->creds.end_ms / 1000 : 0;
+}
+
 static void measure_run(const struct run *run)
 {
     struct metrics *m = run->e->r->metrics;
@@ -291,7 +296,8 @@ static void measure_run(const struct run *run)
         .desired = run->plan->target,
         .current = (uint32_t)json_integer_value(json_object_get(s, "replicas")),
         .ready = (uint32_t)json_integer_value(json_object_get(s, "readyReplicas")),
-        .head_up = run->in.head.link == PLAN_LINK_UP};
+        .head_up = run->in.head.link == PLAN_LINK_UP,
+        .certificate_end_s = certificate_end_s(run->e)};
     metrics_cluster_set(m, run->c.ns, run->c.name, &sizes);
 }
 

@@ -181,7 +181,7 @@ struct verdict condition_progressing(const struct facts *f)
     const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
     struct verdict v;
 
-    if (f->trouble && f->trouble->reason)
+    if (f->trouble && f->trouble->reason && !reason_is(f->trouble->reason, REASON_ASIDE))
         return status_verdict(STATUS_FALSE, f->trouble->reason, xstrdup(f->trouble->message));
     if (any_foreign(f, &v) || status_pod_stuck(f, false, &v))
         return v;

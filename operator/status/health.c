@@ -85,5 +85,7 @@ struct verdict status_degraded(const struct facts *f, const struct verdict *avai
     FREE_AUTO char *lost = lost_text(f);
     if (lost)
         return status_verdict(STATUS_TRUE, REASON_MEMBERS_LOST, xstrdup(lost));
+    if (f->trouble && f->trouble->reason)
+        return status_verdict(STATUS_TRUE, f->trouble->reason, xstrdup(f->trouble->message));
     return status_verdict(STATUS_FALSE, REASON_AS_EXPECTED, xstrdup("No fault is known."));
 }

@@ -11,6 +11,7 @@ enum reason_trait {
     REASON_CALM = 1,    /* of a course that somebody has asked for: no Warning */
     REASON_REACHED = 2, /* the size is reached and no user has to act */
     REASON_PASSING = 4, /* a request has failed, and may succeed the next time */
+    REASON_ASIDE = 8,   /* of trouble that does not keep the cluster from its size */
 };
 
 /* X(REASON, word, traits) */
@@ -21,6 +22,7 @@ enum reason_trait {
     X(CAMPAIGN_REJECTED, "CampaignRejected", REASON_PLAIN)                                         \
     X(CERTIFICATE_INVALID, "CertificateInvalid", REASON_PLAIN)                                     \
     X(CERTIFICATE_MISSING, "CertificateMissing", REASON_PLAIN)                                     \
+    X(CERTIFICATE_NOT_RENEWED, "CertificateNotRenewed", REASON_ASIDE)                              \
     X(CONNECTING, "Connecting", REASON_CALM)                                                       \
     X(DAEMON_CRASHES, "DaemonCrashes", REASON_PLAIN)                                               \
     X(DRAINING, "Draining", REASON_PLAIN)                                                          \

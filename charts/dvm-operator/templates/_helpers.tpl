@@ -83,7 +83,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
   verbs: [get, list, watch, create, delete]
 - apiGroups: [""] # no list, no watch: only the Secrets whose names it knows
   resources: [secrets]
-  verbs: [get, create]
+  verbs: [get, create, patch]
 - apiGroups: [""]
   resources: [events]
   verbs: [create, patch]

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the choice of the Secret that is created next. */
+/* Tests of the choice of the Secret that is created next, and of the time of a renewal. */
 #include "operator/reconcile/credentials.h"
 
 #include <setjmp.h>
@@ -45,12 +45,21 @@ static void the_authority_is_created_first_and_the_user_last(void **state)
     assert_int_equal(next("CHMOU"), CREDENTIALS_COMPLETE);
 }
 
+static void a_certificate_is_renewed_while_a_third_of_its_life_is_left(void **state)
+{
+    int64_t day_ms = 86400000;
+    struct tls_life life = {.begin_ms = 1000 * day_ms, .end_ms = 1090 * day_ms};
+
+    assert_int_equal(credentials_renewal_ms(&life), 1060 * day_ms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_authority_issues_no_missing_certificate),
         cmocka_unit_test(a_complete_cluster_works_without_its_authority),
         cmocka_unit_test(the_authority_is_created_first_and_the_user_last),
+        cmocka_unit_test(a_certificate_is_renewed_while_a_third_of_its_life_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
