@@ -44,6 +44,7 @@ struct credentials_job {
     unsigned long request;
     struct credentials_progress **kept;
     struct credentials_progress *p; /* *kept */
+    int renew_from;                 /* the Secrets before this index have been renewed */
 };
 
 struct credentials_progress {
@@ -302,6 +303,7 @@ static void on_renewed(int status, const json_t *body, const struct err *err, vo
                  api_role_word(ROLE[j->p->at]));
         json_decref(*found);
         *found = json_incref((json_t *)body);
+        j->renew_from = j->p->at + 1;
         make_next(j);
     } else if (status == 409 || status == 404) { /* changed or deleted meanwhile, or done before */
         json_decref(*found);
@@ -355,7 +357,7 @@ static void renew_next(struct credentials_job *j)
     int64_t now_ms = (int64_t)loop_wall_ms();
     struct tls_life life;
 
-    for (int i = CA + 1; i < NSECRETS; i++) {
+    for (int i = j->renew_from; i < NSECRETS; i++) {
         if (secret_life(j->p->found[i], &life) || now_ms < credentials_renewal_ms(&life))
             continue;
         j->p->at = i;
@@ -462,6 +464,7 @@ struct credentials_job *credentials_ensure(struct kube *kube, const struct clust
     j->kept = progress;
     j->p = *progress;
     j->on_done = on_done;
+    j->renew_from = CA + 1;
     j->arg = arg;
     /* The Secret at which the last job has failed is read (again), whether it was to be created. */
     if (j->p->at < NSECRETS && j->p->found[j->p->at] == NULL && !read_one(j, err))

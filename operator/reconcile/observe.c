@@ -217,10 +217,15 @@ static bool waits_for_volumes(const struct plan_pod *pod)
 static bool secrets_due(const struct run *run)
 {
     const struct entry *e = run->e;
-    bool renewal = e->have_creds && run->in.now_ms >= e->creds.renewal_ms;
+    uint64_t pause_ms = RECONCILE_SECRETS_MS;
 
-    return run->now_ms >=
-           e->creds_checked_ms + (renewal ? RECONCILE_RENEWAL_MS : RECONCILE_SECRETS_MS);
+    if (e->have_creds && run->in.now_ms >= e->creds.renewal_ms)
+        pause_ms = e->creds_trouble.reason ? RECONCILE_RENEWAL_MS : RECONCILE_CREDENTIALS_MS;
+    if (run->now_ms >= e->creds_checked_ms + pause_ms)
+        return true;
+    if (pause_ms < RECONCILE_SECRETS_MS)
+        queue_add_after(e->r->queue, e->key, e->creds_checked_ms + pause_ms - run->now_ms);
+    return false;
 }
 
 static void see_credentials(struct run *run)

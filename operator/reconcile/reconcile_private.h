@@ -27,8 +27,7 @@
 #define RECONCILE_RESYNC_SPREAD_MS 60000
 /* Time between two readings of the Secrets while one is missing. */
 #define RECONCILE_CREDENTIALS_MS 5000
-/* Time between two readings of Secrets that were complete, and of those with a certificate that is
- * due. */
+/* Time between two readings of Secrets that were complete, and after a renewal that has failed. */
 #define RECONCILE_SECRETS_MS 3600000
 #define RECONCILE_RENEWAL_MS 60000
 

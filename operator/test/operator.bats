@@ -557,6 +557,7 @@ END
     may() { k --kubeconfig "$OPERATOR_KUBECONFIG" auth can-i "$@" > /dev/null 2>&1; }
     may_not() { if may "$@"; then echo "may $*"; return 1; fi; }
     may get secrets/x-ca -n "$ns"
+    may patch secrets/x-head -n "$ns"
     may_not list secrets -n "$ns"
     may_not watch secrets -n "$ns"
     may_not update secrets -n "$ns"

@@ -21,8 +21,9 @@ static time_t shift_s(void)
     return (time_t)strtol(text, NULL, 10);
 }
 
-/* Takes the place of libc's clock_gettime(). */
+/* Take the place of libc's functions; OpenSSL asks time(). */
 int shifted_clock(clockid_t id, struct timespec *t) __asm__("clock_gettime");
+time_t shifted_time(time_t *out) __asm__("time");
 
 int shifted_clock(clockid_t id, struct timespec *t)
 {
@@ -34,4 +35,14 @@ int shifted_clock(clockid_t id, struct timespec *t)
     if (id == CLOCK_REALTIME)
         t->tv_sec += shift_s();
     return rc;
+}
+
+time_t shifted_time(time_t *out)
+{
+    struct timespec t;
+
+    shifted_clock(CLOCK_REALTIME, &t);
+    if (out)
+        *out = t.tv_sec;
+    return t.tv_sec;
 }

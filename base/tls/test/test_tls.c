@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -386,6 +387,23 @@ static void a_refresh_brings_the_new_certificate(void **state)
     tls_ctx_destroy(client);
 }
 
+static void the_life_of_a_certificate_is_read(void **state)
+{
+    struct fixture *f = *state;
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+    struct tls_life life;
+    struct err err = {0};
+    int64_t before_ms = (int64_t)time(NULL) * 1000, day_ms = 86400000;
+
+    assert_int_equal(tls_ca_issue(f->red.ca, "head", "x", NULL, 90, &cert, &key, NULL), 0);
+    assert_int_equal(tls_cert_life(cert, &life, &err), 0);
+    assert_in_range(life.end_ms - before_ms, 90 * day_ms, 90 * day_ms + 60000);
+    assert_in_range(life.end_ms - life.begin_ms, 90 * day_ms, 90 * day_ms + 600000);
+    assert_int_equal(tls_cert_life(key, &life, &err), -1);
+    assert_non_null(strstr(err.msg, "reading a certificate"));
+}
+
 static void a_refreshed_trust_bundle_shuts_the_old_authority_out(void **state)
 {
     struct fixture *f = *state;
@@ -432,6 +450,7 @@ int main(void)
         TEST(a_refresh_with_a_broken_file_keeps_the_old_ones),
         TEST(a_refresh_whose_file_is_gone_keeps_the_old_ones),
         TEST(a_refresh_brings_the_new_certificate),
+        TEST(the_life_of_a_certificate_is_read),
         TEST(a_refreshed_trust_bundle_shuts_the_old_authority_out),
     };
 

@@ -187,6 +187,7 @@ static void the_sizes_of_a_cluster_are_exported_until_it_is_deleted(void **state
     metrics_cluster_set(w.metrics, "hpc", "x", &sizes);
     sizes.ready = 6;
     sizes.head_up = true;
+    sizes.certificate_end_s = 1790000000;
     metrics_cluster_set(w.metrics, "hpc", "x", &sizes);
     metrics_cluster_set(w.metrics, "hpc", "y", &sizes);
     metrics_cluster_remove(w.metrics, "hpc", "y");
@@ -198,6 +199,7 @@ static void the_sizes_of_a_cluster_are_exported_until_it_is_deleted(void **state
     assert_line(text, "dvm_operator_cluster_members{" X ",kind=\"current\"} 6");
     assert_line(text, "dvm_operator_cluster_members{" X ",kind=\"ready\"} 6");
     assert_line(text, "dvm_operator_cluster_head_up{" X "} 1");
+    assert_line(text, "dvm_operator_cluster_certificate_end_seconds{" X "} 1790000000");
     assert_line(text, "dvm_operator_clusters 1");
     assert_null(strstr(text, "cluster=\"y\""));
     teardown(&w);

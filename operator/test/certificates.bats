@@ -1,0 +1,86 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The operator renews certificates: a real kube-apiserver and etcd, and an operator whose wall clock the test moves.
+# The certificates are issued in the past, by an operator whose clock is behind; so they suit the head's clock, too.
+
+# shellcheck disable=SC2154,SC2030,SC2031,SC2034  # set by or for lib.bash; each test is a process of its own
+
+load lib
+
+setup_file() { start_api; }
+teardown_file() { stop_api; }
+setup() {
+    new_namespace
+    start_proxy
+    make -s -C "$repo" build/probe/wallclock.so >&2
+    plain_port=$((head_port + 10000))
+    metrics_addr=127.0.0.1:$plain_port
+    export WALLCLOCK=$dir/shift
+    operator_env=(LD_PRELOAD="$repo/build/probe/wallclock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}")
+}
+teardown() { end_programs; }
+
+days_behind() { echo $(($1 * -86400)) > "$dir/shift"; }
+fingerprint() { secret_file "$1" tls.crt | openssl x509 -noout -fingerprint; }
+is_renewed() { [ "$(fingerprint "x-$1")" != "${before[$1]}" ]; }
+lasts_days() { secret_file "x-$1" tls.crt | openssl x509 -noout -checkend $(($2 * 86400)) > /dev/null; }
+# A change that means nothing makes the operator look at the cluster.
+poke() { kn annotate dvm x poked="$RANDOM$SECONDS" --overwrite >&2; }
+first_end() { curl --noproxy '*' -s -m 10 "http://127.0.0.1:$plain_port/metrics" | sed -n 's/^dvm_operator_cluster_certificate_end_seconds{.*} //p'; }
+first_end_after_days() { [ "$(first_end)" -gt $(($(date +%s) + $1 * 86400)) ]; }
+
+# issued DAYS: the cluster runs with certificates of so many days ago.
+issued() {
+    local role
+    days_behind "$1"
+    running 2
+    declare -gA before=()
+    for role in head member operator user ca; do before[$role]=$(fingerprint "x-$role"); done
+    authority=$(kn get secret x-ca -o jsonpath='{.metadata.resourceVersion}')
+    days_behind 0
+}
+
+@test "certificates with less than a third of their life left are renewed once, by the same authority" {
+    local role sets
+    issued 70
+    sets=$(kn get sts/x-head -o jsonpath='{.metadata.generation}')
+    poke
+    for role in head member operator user; do
+        until_true 30 is_renewed "$role"
+        lasts_days "$role" 89
+        secret_file "x-$role" tls.crt > "$dir/$role.crt"
+        secret_file "x-$role" tls.key | openssl pkey -pubout > "$dir/$role.pub"
+        openssl x509 -in "$dir/$role.crt" -noout -pubkey | diff - "$dir/$role.pub"
+        secret_file x-ca tls.crt > "$dir/ca.crt"
+        secret_file "x-$role" ca.crt | diff - "$dir/ca.crt"
+        openssl verify -CAfile "$dir/ca.crt" "$dir/$role.crt"
+    done
+    until_true 30 first_end_after_days 89
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True # connected with the new certificate
+    scale 3
+    becomes '{.spec.replicas}' 3 sts/x
+    [ "$(requests '^PATCH .*/secrets/')" -eq 4 ]
+    [ "$(kn get secret x-ca -o jsonpath='{.metadata.resourceVersion}')" = "$authority" ]
+    [ "$(kn get sts x-head -o jsonpath='{.metadata.generation}')" = "$sets" ]
+}
+
+@test "certificates with more than a third of their life left stay" {
+    local role
+    issued 55
+    poke
+    a_pass_is_done
+    for role in head member operator user; do [ "$(fingerprint "x-$role")" = "${before[$role]}" ]; done
+    [ "$(requests '^PATCH .*/secrets/')" -eq 0 ]
+    first_end_after_days 34
+    ! first_end_after_days 36
+}
+
+@test "a certificate that cannot be renewed makes the cluster Degraded in time, and Ready" {
+    issued 70
+    kn delete secret x-ca >&2
+    poke
+    condition Degraded CertificateNotRenewed
+    [[ $(status_of '{.status.conditions[?(@.type=="Degraded")].message}') == *"Secret x-head: the certificate ends at 2"*"authority is lost"* ]]
+    becomes '{.status.conditions[?(@.type=="Ready")].status}' True
+    [ "$(fingerprint x-head)" = "${before[head]}" ]
+}
