@@ -4,8 +4,8 @@
  * Input: the files with trust bundle, certificate and key. Output: connections (SSL objects) that
  * verify the peer against the bundle, and the peer's cluster, role and name.
  *
- * Invariants: both sides show a certificate; a connection uses the files that were in force when
- * it was created; there is no resumption, so every connection is verified.
+ * Invariants: both sides show a certificate; a connection uses the files that were there when it
+ * was created, and keeps them; there is no resumption, so every connection is verified.
  *
  * Failures: a file that is unreadable, or a key that does not fit its certificate, is an error that
  * names the file; a refresh then keeps the old contents in force. */
@@ -156,14 +156,27 @@ int tls_ctx_refresh(struct tls_ctx *t, struct err *err)
     return 1;
 }
 
+/* With the files of now. If they cannot be read, with those in force: the refresh of the context's
+ * owner reports why. */
+static SSL *new_connection(struct tls_ctx *t, struct err *err)
+{
+    struct err unread = {0};
+    SSL *ssl;
+
+    if (tls_ctx_refresh(t, &unread) < 0)
+        ERR_clear_error();
+    ssl = SSL_new(t->ssl);
+    if (!ssl)
+        tls_err(err, "creating a TLS connection");
+    return ssl;
+}
+
 SSL *tls_new_server(struct tls_ctx *t, struct err *err)
 {
-    SSL *ssl = SSL_new(t->ssl);
+    SSL *ssl = new_connection(t, err);
 
-    if (!ssl) {
-        tls_err(err, "creating a TLS connection");
+    if (!ssl)
         return NULL;
-    }
     SSL_set_accept_state(ssl);
     return ssl;
 }
@@ -185,12 +198,10 @@ static int expect_host(SSL *ssl, const char *host)
 
 SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err)
 {
-    SSL *ssl = SSL_new(t->ssl);
+    SSL *ssl = new_connection(t, err);
 
-    if (!ssl) {
-        tls_err(err, "creating a TLS connection");
+    if (!ssl)
         return NULL;
-    }
     SSL_set_connect_state(ssl);
     if (host && expect_host(ssl, host) != 1) {
         tls_err(err, "creating a TLS connection to %s", host);

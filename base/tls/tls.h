@@ -34,8 +34,9 @@ struct tls_peer;
 /* The subject of our own certificate. */
 int tls_ctx_own(const struct tls_ctx *t, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
-/* A new connection; the caller frees it by SSL_free() or gives it to a bufferevent. A client checks
- * that the certificate is valid for `host`; NULL: any certificate of the authority. */
+/* A new connection, after a refresh whose failure keeps the old contents; the caller frees it by
+ * SSL_free() or gives it to a bufferevent. A client checks that the certificate is valid for
+ * `host`; NULL: any certificate of the authority. */
 SSL *tls_new_server(struct tls_ctx *t, struct err *err);
 SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err);
 

@@ -64,11 +64,11 @@ void metrics_happened(struct metrics *m, enum metrics_happening what);
 
 /* The sizes of one cluster, without the head. A later call replaces them. */
 struct metrics_cluster {
-    uint32_t spec;    /* spec.replicas */
-    uint32_t desired; /* the size that the operator works towards */
-    uint32_t current; /* pods that exist */
-    uint32_t ready;   /* wired daemons */
-    bool head_up;     /* the event stream of its head is open */
+    uint32_t spec;             /* spec.replicas */
+    uint32_t desired;          /* the size that the operator works towards */
+    uint32_t current;          /* pods that exist */
+    uint32_t ready;            /* wired daemons */
+    bool head_up;              /* the event stream of its head is open */
     int64_t certificate_end_s; /* the earliest end of a certificate, since 1970; 0: unknown */
 };
 void metrics_cluster_set(struct metrics *m, const char *ns, const char *name,

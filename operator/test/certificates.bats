@@ -5,6 +5,7 @@
 
 # shellcheck disable=SC2154,SC2030,SC2031,SC2034  # set by or for lib.bash; each test is a process of its own
 
+bats_require_minimum_version 1.5.0
 load lib
 
 setup_file() { start_api; }
@@ -72,7 +73,7 @@ issued() {
     for role in head member operator user; do [ "$(fingerprint "x-$role")" = "${before[$role]}" ]; done
     [ "$(requests '^PATCH .*/secrets/')" -eq 0 ]
     first_end_after_days 34
-    ! first_end_after_days 36
+    run ! first_end_after_days 36
 }
 
 @test "a certificate that cannot be renewed makes the cluster Degraded in time, and Ready" {

@@ -387,6 +387,37 @@ static void a_refresh_brings_the_new_certificate(void **state)
     tls_ctx_destroy(client);
 }
 
+static void a_new_connection_has_the_new_certificate_without_a_refresh(void **state)
+{
+    struct fixture *f = *state;
+    struct tls_ctx *server = pki_ctx(&f->red, "x-head-0", &f->red);
+    struct tls_ctx *client = pki_ctx(&f->red, "x-1", &f->red);
+    SSL *early = tls_new_server(server, NULL);
+    struct tls_peer peer;
+    struct pair p;
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+
+    assert_int_equal(tls_ca_issue(f->red.ca, "head", "renewed", NULL, 5, &cert, &key, NULL), 0);
+    pki_write(&f->red, "x-head-0.pem", cert);
+    pki_write(&f->red, "x-head-0.key", key);
+    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
+    assert_string_equal(peer.name, "renewed");
+    free_pair(&p);
+    p = shake(early, tls_new_client(client, NULL, NULL));
+    assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
+    assert_string_equal(peer.name, "x-head-0");
+    free_pair(&p);
+    pki_write(&f->red, "x-head-0.key", "no key");
+    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
+    assert_string_equal(peer.name, "renewed");
+    free_pair(&p);
+    tls_ctx_destroy(server);
+    tls_ctx_destroy(client);
+}
+
 static void the_life_of_a_certificate_is_read(void **state)
 {
     struct fixture *f = *state;
@@ -450,6 +481,7 @@ int main(void)
         TEST(a_refresh_with_a_broken_file_keeps_the_old_ones),
         TEST(a_refresh_whose_file_is_gone_keeps_the_old_ones),
         TEST(a_refresh_brings_the_new_certificate),
+        TEST(a_new_connection_has_the_new_certificate_without_a_refresh),
         TEST(the_life_of_a_certificate_is_read),
         TEST(a_refreshed_trust_bundle_shuts_the_old_authority_out),
     };
