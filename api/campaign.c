@@ -205,6 +205,7 @@ int api_campaign_decode(const json_t *body, struct api_campaign *out, struct err
     out->id = fields_str(&f, "id", API_ID_MAX);
     out->sequence = fields_u64(&f, "sequence", INT64_MAX);
     out->kind = (enum api_kind)fields_choice_or(&f, "kind", KINDS, COUNT(KINDS), API_KIND_SHRINK);
+    out->keeps_size = fields_choice_or(&f, "size", SIZES, COUNT(SIZES), false);
     out->cause = fields_str_or(&f, "cause", API_TEXT_MAX, "");
     out->phase = (enum api_phase)fields_choice(&f, "phase", PHASES, COUNT(PHASES));
     requester_decode(&f, &out->requester);
@@ -229,6 +230,8 @@ json_t *api_campaign_encode(const struct api_campaign *c)
     fields_put_str(o, "id", c->id, API_ID_MAX);
     fields_put_u64(o, "sequence", c->sequence);
     json_object_set_new(o, "kind", json_string(KINDS[c->kind]));
+    if (c->keeps_size)
+        json_object_set_new(o, "size", json_string(SIZES[true]));
     if (c->cause && *c->cause)
         fields_put_str(o, "cause", c->cause, API_TEXT_MAX);
     json_object_set_new(o, "phase", json_string(api_phase_name(c->phase)));

@@ -77,6 +77,7 @@ struct api_campaign {
     char *id;
     uint64_t sequence;
     enum api_kind kind;
+    bool keeps_size; /* shrinks: new daemons of these vpids are admitted */
     enum api_phase phase;
     char *cause; /* why it failed; "" otherwise */
     struct api_requester requester;

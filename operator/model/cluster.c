@@ -38,6 +38,8 @@ static void spec_defaults(struct cluster *c)
     c->suspend = false;
     c->drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
     c->faults = (struct api_faults)API_FAULTS_DEFAULTS;
+    c->node_lost_wait = false;
+    c->update = (struct cluster_update){.max_unavailable = 1};
     free_ptr(&c->image);
     json_decref(c->template);
     json_decref(c->head_resources);
@@ -176,7 +178,8 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
         field_str(spec, "spec.image", 1024, &image, err) ||
         field_object(spec, "spec.template", &template, err) ||
         cluster_drain_decode(spec, "spec.drain", &c->drain, err) ||
-        cluster_faults_decode(spec, c, err) || decode_head(spec, c, err))
+        cluster_faults_decode(spec, c, err) || cluster_update_decode(spec, &c->update, err) ||
+        decode_head(spec, c, err))
         return -1;
     if (min > replicas)
         return err_set(err, "spec.minReplicas is %lld, it must be at most spec.replicas, %lld",

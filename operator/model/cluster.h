@@ -50,7 +50,17 @@ struct cluster_drain {
     int64_t deadline_s; /* -1: none */
 };
 
-enum cluster_kind { CLUSTER_SHRINK, CLUSTER_SHUTDOWN };
+struct cluster_update {       /* spec.update */
+    bool on_delete;           /* a user deletes the pods, the operator does not */
+    uint32_t max_unavailable; /* members, at least 1 */
+};
+
+enum cluster_kind {
+    CLUSTER_SHRINK,
+    CLUSTER_SHUTDOWN,
+    CLUSTER_UPDATE, /* the targets' pods are replaced; the size stays */
+    CLUSTER_KINDS
+};
 
 enum cluster_phase {
     CLUSTER_RECORDED, /* recorded in the status; the head may not know it yet */
@@ -69,8 +79,8 @@ enum cluster_phase {
 #define CLUSTER_TARGETS_LISTED_MAX 64
 
 /* A campaign, in status.campaign and status.lastCampaign. Its targets are the vpids `first` to
- * `last`, always the highest, because a StatefulSet is reduced from the top. None if last <
- * first. */
+ * `last`; those of a shrink are the highest, because a StatefulSet is reduced from the top. None if
+ * last < first. */
 struct cluster_campaign {
     bool present;
     char id[API_ID_MAX + 1];
@@ -137,6 +147,7 @@ struct cluster {
     uint32_t head_slots;
     json_t *head_resources; /* NULL: none */
     struct cluster_drain drain;
+    struct cluster_update update;
     struct api_faults faults;
     bool node_lost_wait; /* spec.faults.nodeLost is Wait: pods of a lost node are not replaced */
     /* status */

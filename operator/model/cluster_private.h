@@ -9,6 +9,8 @@ int cluster_drain_decode(const json_t *parent, const char *path, struct cluster_
                          struct err *err) __attribute__((warn_unused_result));
 int cluster_faults_decode(const json_t *spec, struct cluster *out, struct err *err)
     __attribute__((warn_unused_result));
+int cluster_update_decode(const json_t *spec, struct cluster_update *out, struct err *err)
+    __attribute__((warn_unused_result));
 int cluster_grants_decode(const json_t *status, struct cluster_grants *out, struct err *err)
     __attribute__((warn_unused_result));
 json_t *

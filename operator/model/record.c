@@ -28,7 +28,8 @@ static const char *const PHASES[] = {
     [CLUSTER_SUPERSEDED] = "Superseded",
 };
 #define NPHASES ((int)(sizeof(PHASES) / sizeof(*PHASES)))
-static const char *const KINDS[] = {[CLUSTER_SHRINK] = "Shrink", [CLUSTER_SHUTDOWN] = "Shutdown"};
+static const char *const KINDS[CLUSTER_KINDS] = {
+    [CLUSTER_SHRINK] = "Shrink", [CLUSTER_SHUTDOWN] = "Shutdown", [CLUSTER_UPDATE] = "Update"};
 
 const char *cluster_phase_name(enum cluster_phase p)
 {
@@ -119,6 +120,17 @@ static int decode_phase(const char *text, enum cluster_phase *out, struct err *e
     return err_set(err, "phase \"%s\" is unknown", text ? text : "");
 }
 
+static int decode_kind(const char *text, enum cluster_kind *out, struct err *err)
+{
+    for (int i = 0; text && i < CLUSTER_KINDS; i++) {
+        if (strcmp(text, KINDS[i]) == 0) {
+            *out = (enum cluster_kind)i;
+            return 0;
+        }
+    }
+    return err_set(err, "kind \"%s\" is unknown", text ? text : "");
+}
+
 static int decode_words(const json_t *o, struct cluster_campaign *c, struct err *err)
 {
     const char *id = NULL, *kind = NULL, *phase = NULL, *result = NULL, *incarnation = NULL;
@@ -127,14 +139,10 @@ static int decode_words(const json_t *o, struct cluster_campaign *c, struct err 
         field_str(o, "phase", 16, &phase, err) ||
         field_str(o, "result", API_TEXT_MAX, &result, err) ||
         field_str(o, "incarnation", sizeof(c->incarnation) - 1, &incarnation, err) ||
-        decode_phase(phase, &c->phase, err))
+        decode_kind(kind, &c->kind, err) || decode_phase(phase, &c->phase, err))
         return -1;
     if (!id || !*id)
         return err_set(err, "id is missing");
-    c->kind =
-        kind && strcmp(kind, KINDS[CLUSTER_SHUTDOWN]) == 0 ? CLUSTER_SHUTDOWN : CLUSTER_SHRINK;
-    if (!kind || strcmp(kind, KINDS[c->kind]) != 0)
-        return err_set(err, "kind \"%s\" is unknown", kind ? kind : "");
     snprintf(c->id, sizeof(c->id), "%s", id);
     snprintf(c->incarnation, sizeof(c->incarnation), "%s", incarnation ? incarnation : "");
     c->result = result ? xstrdup(result) : NULL;
@@ -158,8 +166,8 @@ int cluster_campaign_decode(const json_t *o, struct cluster_campaign *c, struct 
         return -1;
     if (sequence < 1)
         return err_set(err, "sequence is missing");
-    if (c->kind == CLUSTER_SHRINK && c->last < c->first)
-        return err_set(err, "a Shrink has no targets");
+    if (c->kind != CLUSTER_SHUTDOWN && c->last < c->first)
+        return err_set(err, "the %s has no targets", KINDS[c->kind]);
     c->sequence = (uint64_t)sequence;
     json_t *waiting = json_object_get(o, "waitingFor"), *ended = json_object_get(o, "endedJobs");
     c->waiting = json_array_size(waiting) ? json_deep_copy(waiting) : NULL;
@@ -392,7 +400,8 @@ bool cluster_owns_campaign(const struct cluster *c, const char *id)
 {
     FREE_AUTO char *end = xasprintf("-%.8s", c->uid);
     const char *dash = strrchr(id, '-');
-    bool kind = strncmp(id, "shrink-", 7) == 0 || strncmp(id, "shutdown-", 9) == 0;
+    bool kind = strncmp(id, "shrink-", 7) == 0 || strncmp(id, "shutdown-", 9) == 0 ||
+                strncmp(id, "update-", 7) == 0;
 
     return kind && strcmp(dash, end) == 0;
 }
@@ -401,6 +410,7 @@ void cluster_campaign_request(const struct cluster_campaign *c, struct api_campa
 {
     memset(out, 0, sizeof(*out));
     out->sequence = c->sequence;
+    out->keeps_size = c->kind == CLUSTER_UPDATE;
     out->drain_mode = c->drain.mode;
     out->deadline_s = c->drain.mode == API_DRAIN_KILL ? -1 : c->drain.deadline_s;
     out->ntargets = c->last >= c->first ? c->last - c->first + 1 : 0;

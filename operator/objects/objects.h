@@ -8,6 +8,9 @@
 
 /* Annotation with the fingerprint of the object that was applied last, without replicas. */
 #define OBJECTS_APPLIED "dvm.openpmix.io/applied"
+/* An annotation of members' pods: what of the spec they were made from. It changes with the spec
+ * and not with the operator's release. */
+#define OBJECTS_SPEC "dvm.openpmix.io/spec"
 #define OBJECTS_CONTAINER "prted"
 
 /* The whole apply configuration of an object, without uid and resourceVersion. `replicas` is used

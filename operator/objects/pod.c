@@ -9,7 +9,8 @@
  * resources; the size of /dev/shm. The user's resources for the daemon's container apply
  * to members only.
  *
- * Invariants: equal input gives an equal template, since a changed one outdates all pods. Limits of
+ * Invariants: equal input gives an equal template, since a changed one outdates all pods; the
+ * annotation OBJECTS_SPEC says whether the spec was changed or the operator's release. Limits of
  * spec.faults that are the defaults are not written. The operator's labels replace the user's.
  * Command, arguments and image of the daemon's container are the operator's: check_template() in
  * operator/model/cluster.c refuses others.
@@ -250,6 +251,21 @@ static bool replaces_shm(const json_t *user)
     return false;
 }
 
+/* The parts of the spec that are in a member's pod. */
+static char *spec_print(const struct cluster *c)
+{
+    json_t *o =
+        json_pack("{s:s*, s:O*, s:I, s:i, s:I, s:I, s:I, s:I, s:b}", "image", c->image, "template",
+                  c->template, "slots", (json_int_t)c->slots, "drain", (int)c->drain.mode,
+                  "deadline", (json_int_t)c->drain.deadline_s, "grace",
+                  (json_int_t)c->faults.link_grace_ms, "silence", (json_int_t)c->faults.silence_ms,
+                  "absence", (json_int_t)c->faults.head_absence_ms, "wait", c->node_lost_wait);
+    char *print = xasprintf("%016" PRIx64, objects_fingerprint(o));
+
+    json_decref(o);
+    return print;
+}
+
 static json_t *pod_metadata(const struct cluster *c, enum api_role role)
 {
     json_t *meta = json_pack("{s:{}}", "labels");
@@ -261,7 +277,15 @@ static json_t *pod_metadata(const struct cluster *c, enum api_role role)
     json_object_update(json_object_get(meta, "labels"), own);
     json_decref(own);
     if (json_object_get(user, "annotations"))
-        json_object_set(meta, "annotations", json_object_get(user, "annotations"));
+        json_object_set_new(meta, "annotations",
+                            json_deep_copy(json_object_get(user, "annotations")));
+    if (role == API_ROLE_MEMBER) {
+        FREE_AUTO char *print = spec_print(c);
+
+        if (!json_object_get(meta, "annotations"))
+            json_object_set_new(meta, "annotations", json_object());
+        json_object_set_new(json_object_get(meta, "annotations"), OBJECTS_SPEC, json_string(print));
+    }
     return meta;
 }
 

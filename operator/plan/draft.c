@@ -65,8 +65,9 @@ void plan_open_campaign(struct draft *d, enum cluster_kind kind, uint32_t first,
     n->generation = c->generation;
     n->drain = c->drain;
     n->recorded_ms = d->in->now_ms;
-    snprintf(n->id, sizeof(n->id), "%s-%llu-%.8s", kind == CLUSTER_SHRINK ? "shrink" : "shutdown",
-             (unsigned long long)sequence, c->uid);
+    static const char *const words[CLUSTER_KINDS] = {"shrink", "shutdown", "update"};
+    snprintf(n->id, sizeof(n->id), "%s-%llu-%.8s", words[kind], (unsigned long long)sequence,
+             c->uid);
     d->p->record.sequence = sequence;
     d->must_record = true;
 }

@@ -13,7 +13,7 @@
  * Invariants: a changed record is the only action of its plan, so no step is taken before its
  * intention is written down. The StatefulSet is reduced only after the head has reported the
  * targets out, or after the user's deadline while the head cannot be reached. At most one campaign
- * of the operator runs.
+ * of the operator runs. Pods with an older template are replaced by plan_update.c.
  *
  * Failures: a refused campaign gets a new number, is complete (its targets are unknown to the
  * head), or is closed as rejected and tried again later. An action that has failed comes again with
@@ -82,7 +82,7 @@ static bool targets_out(const struct api_dvm *v, const struct cluster_campaign *
 }
 
 /* The head has refused the recorded campaign: it gets a new number, is complete, or is closed. */
-static bool shrink_refused(struct draft *d)
+static bool is_refused(struct draft *d)
 {
     const struct plan_answer *f = d->in->answer;
     struct cluster_campaign *c = &d->p->record.campaign;
@@ -90,7 +90,7 @@ static bool shrink_refused(struct draft *d)
     if (!f || strcmp(f->id, c->id) != 0 || f->status < 400 || f->status == 503)
         return false;
     if (f->reason == API_REASON_SEQUENCE_TOO_OLD || f->reason == API_REASON_ID_REUSED)
-        plan_open_campaign(d, CLUSTER_SHRINK, c->first, c->last);
+        plan_open_campaign(d, c->kind, c->first, c->last);
     else if (f->reason == API_REASON_UNKNOWN_VPID && targets_out(d->in->head.view, c))
         plan_complete(d, "the targets are unknown to the present incarnation of the head");
     else
@@ -105,12 +105,20 @@ static bool same_drain(const struct cluster_drain *a, const struct cluster_drain
     return a->mode == API_DRAIN_KILL || a->deadline_s == b->deadline_s;
 }
 
-static void shrink_ask(struct draft *d)
+static bool is_unwanted(const struct draft *d)
+{
+    const struct cluster_campaign *c = &d->p->record.campaign;
+    bool wanted = c->kind == CLUSTER_UPDATE ? plan_update_wanted(d) : d->p->target < c->first;
+
+    return !wanted || !same_drain(&c->drain, &d->in->cluster->drain);
+}
+
+static void ask_head(struct draft *d)
 {
     struct cluster_campaign *c = &d->p->record.campaign;
-    bool unwanted = d->p->target >= c->first || !same_drain(&c->drain, &d->in->cluster->drain);
+    bool unwanted = is_unwanted(d);
 
-    if (shrink_refused(d))
+    if (is_refused(d))
         return;
     if (!plan_known(d, c->id)) {
         if (unwanted)
@@ -123,17 +131,26 @@ static void shrink_ask(struct draft *d)
         plan_add(d, PLAN_CANCEL_CAMPAIGN)->id = c->id;
 }
 
-/* Takes the next step of the recorded shrink. */
-static void shrink_step(struct draft *d)
+static void follow_complete(struct draft *d)
+{
+    const struct cluster_campaign *c = &d->p->record.campaign;
+
+    if (c->kind == CLUSTER_UPDATE)
+        plan_update_pods(d);
+    else if (d->in->child[CLUSTER_MEMBER_SET].exists && d->members > c->first - 1)
+        d->members = c->first - 1;
+    else
+        plan_close_campaign(d, CLUSTER_COMPLETE, NULL);
+}
+
+/* Takes the next step of the recorded shrink or update. */
+static void campaign_step(struct draft *d)
 {
     struct cluster_campaign *c = &d->p->record.campaign;
 
     switch (c->phase) {
     case CLUSTER_COMPLETE:
-        if (d->in->child[CLUSTER_MEMBER_SET].exists && d->members > c->first - 1)
-            d->members = c->first - 1;
-        else
-            plan_close_campaign(d, CLUSTER_COMPLETE, NULL);
+        follow_complete(d);
         return;
     case CLUSTER_CANCELLED:
     case CLUSTER_REJECTED:
@@ -144,8 +161,8 @@ static void shrink_step(struct draft *d)
         break;
     }
     if (d->in->head.link == PLAN_LINK_UP)
-        shrink_ask(d);
-    else if (plan_deadline_passed(d))
+        ask_head(d);
+    else if (c->kind == CLUSTER_SHRINK && plan_deadline_passed(d))
         plan_complete(d,
                       "the head could not be reached until spec.drain.deadlineSeconds had passed");
     else
@@ -188,7 +205,7 @@ static bool size_agreed(struct draft *d, uint32_t members)
     return false;
 }
 
-static bool rejected_lately(struct draft *d)
+bool plan_rejected_lately(struct draft *d)
 {
     const struct cluster_campaign *l = &d->p->record.last;
     int64_t left = PLAN_REJECTED_PAUSE_MS - (d->closed ? 0 : d->in->age.applied);
@@ -225,7 +242,7 @@ static void shrink_or_grow(struct draft *d)
     if (d->members > d->p->target) {
         if (!formed)
             d->members = d->p->target; /* no member was ever admitted, so nothing can be lost */
-        else if (!rejected_lately(d))
+        else if (!plan_rejected_lately(d))
             plan_open_campaign(d, CLUSTER_SHRINK, d->p->target + 1, d->members);
         return;
     }
@@ -245,9 +262,14 @@ static void plan_size(struct draft *d)
             CLUSTER_SHUTDOWN) /* not accepted yet; otherwise plan_suspend() would have planned it */
         plan_close_campaign(d, CLUSTER_CANCELLED, "the DVM was resumed");
     if (c->present)
-        shrink_step(d);
-    if (!c->present && d->in->child[CLUSTER_MEMBER_SET].exists)
+        campaign_step(d);
+    if (!d->in->child[CLUSTER_MEMBER_SET].exists)
+        return;
+    /* An update that drains holds up no growth. */
+    if (!c->present || (c->kind == CLUSTER_UPDATE && d->members <= d->p->target && !d->must_record))
         shrink_or_grow(d);
+    if (!c->present)
+        plan_update(d);
 }
 
 static void apply_set(struct draft *d, enum cluster_child child, uint32_t replicas)
@@ -290,7 +312,7 @@ static void apply_children(struct draft *d)
     }
 }
 
-static const struct api_dvm_member *member_of(const struct api_dvm *v, uint32_t vpid)
+const struct api_dvm_member *plan_member(const struct api_dvm *v, uint32_t vpid)
 {
     for (size_t i = 0; v && i < v->nmembers; i++) {
         if (v->members[i].vpid == vpid)
@@ -313,7 +335,7 @@ static bool view_busy(const struct api_dvm *v)
 static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
 {
     const struct api_dvm *v = d->in->head.view;
-    const struct api_dvm_member *m = member_of(v, pod->vpid);
+    const struct api_dvm_member *m = plan_member(v, pod->vpid);
 
     if (!m || pod->vpid == 0 || pod->vpid > d->p->target || pod->ready || !pod->running_since_ms ||
         d->p->record.campaign.present || view_busy(v) || m->state != MEMBER_PARKED)
@@ -330,7 +352,7 @@ static bool never_starts(const struct draft *d, const struct plan_pod *pod)
 {
     const struct plan_child_seen *s =
         &d->in->child[pod->vpid ? CLUSTER_MEMBER_SET : CLUSTER_HEAD_SET];
-    const struct api_dvm_member *m = member_of(d->in->head.view, pod->vpid);
+    const struct api_dvm_member *m = plan_member(d->in->head.view, pod->vpid);
 
     if (!pod->outdated || pod->running_since_ms || !s->current)
         return false;
@@ -343,7 +365,7 @@ static bool never_starts(const struct draft *d, const struct plan_pod *pod)
 static bool node_gone(const struct draft *d, const struct plan_pod *pod)
 {
     const struct plan_head *h = &d->in->head;
-    const struct api_dvm_member *m = member_of(h->view, pod->vpid);
+    const struct api_dvm_member *m = plan_member(h->view, pod->vpid);
 
     if (!pod->deleting || !pod->node_lost || d->in->cluster->node_lost_wait)
         return false;
@@ -363,20 +385,30 @@ static void await_absence(struct draft *d, const struct plan_pod *pod)
         plan_again(d, left);
 }
 
+void plan_delete_pod(struct draft *d, const struct plan_pod *pod)
+{
+    struct plan_action *a;
+
+    for (size_t i = 0; i < d->p->n; i++) {
+        if (d->p->actions[i].pod == pod->name)
+            return;
+    }
+    a = plan_add(d, PLAN_DELETE_POD);
+    a->force = node_gone(d, pod);
+    a->pod = pod->name;
+    a->uid = pod->uid;
+}
+
 static void replace_pods(struct draft *d)
 {
     for (size_t i = 0; i < d->in->npods; i++) {
         const struct plan_pod *pod = &d->in->pods[i];
 
-        bool gone = node_gone(d, pod);
-
         await_absence(d, pod);
-        if (!gone && (pod->deleting || (!never_starts(d, pod) && !parked_for_good(d, pod))))
+        if (!node_gone(d, pod) &&
+            (pod->deleting || (!never_starts(d, pod) && !parked_for_good(d, pod))))
             continue;
-        struct plan_action *a = plan_add(d, PLAN_DELETE_POD);
-        a->force = gone;
-        a->pod = pod->name;
-        a->uid = pod->uid;
+        plan_delete_pod(d, pod);
     }
 }
 

@@ -30,7 +30,8 @@ struct plan_child_seen {
     bool current; /* the applied configuration is the wanted one */
     bool refused; /* the API server has refused the wanted configuration, and a repetition would be
                      refused too */
-    uint32_t replicas; /* StatefulSets: spec.replicas */
+    uint32_t replicas;    /* StatefulSets: spec.replicas */
+    const char *revision; /* StatefulSets: of the present template; NULL: unknown */
     const char *uid;
     const char *resource_version;
 };
@@ -41,6 +42,7 @@ struct plan_pod {
     uint32_t vpid; /* 0: the head */
     bool deleting;
     bool outdated; /* its template is older than that of its StatefulSet */
+    bool changed;  /* outdated, and the user has changed what it was made from */
     bool ready;
     bool node_lost;           /* a controller has deleted it because its node does not answer */
     int64_t running_since_ms; /* 0: the container of the daemon does not run */
@@ -169,5 +171,7 @@ const char *plan_verb_name(enum plan_verb v);
 uint32_t plan_wired(const struct api_dvm *view);
 /* True if a job of one rank can be mapped: a wired daemon, which may be the head, has slots. */
 bool plan_can_map(const struct api_dvm *view);
+/* True if the operator will replace the pod by itself. */
+bool plan_awaits_update(const struct plan_input *in, const struct plan_pod *pod);
 
 #endif

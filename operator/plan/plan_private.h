@@ -45,6 +45,19 @@ void plan_grants_void(struct draft *d); /* forgets grants while spec.replicas is
 /* The target without the members that an application is releasing: those that may be admitted. */
 uint32_t plan_staying(const struct draft *d);
 
+/* plan.c */
+const struct api_dvm_member *plan_member(const struct api_dvm *v, uint32_t vpid);
+void plan_delete_pod(struct draft *d, const struct plan_pod *pod);
+/* True if the head has refused a campaign for the same spec a moment ago. */
+bool plan_rejected_lately(struct draft *d);
+
+/* plan_update.c: records the next campaign of an update, if there is one to do */
+void plan_update(struct draft *d);
+/* True if all targets of the recorded campaign still await it. */
+bool plan_update_wanted(const struct draft *d);
+/* The campaign is complete: deletes the pods of its targets, then closes it. */
+void plan_update_pods(struct draft *d);
+
 /* True while a shutdown that the head has accepted is not complete. */
 bool plan_shutdown_runs(const struct draft *d);
 void plan_suspend(struct draft *d);

@@ -126,16 +126,15 @@ void headlink_reread(struct headlink *h)
         loop_timer_arm(h->reread, 0);
 }
 
-/* The head changes the bound of members by itself: targets of a shrink may not join again. Targets
- * of a grow may join, and may not any more if it fails. The view, which is read after each event,
- * has the rest. */
+/* The head changes the bound of members by itself: targets of a shrink may not join again, unless
+ * it keeps the size. Targets of a grow may join, and may not any more if it fails. */
 static void move_bound(struct api_dvm *d, const struct api_campaign *c)
 {
     uint32_t first = c->targets[0], last = c->targets[c->ntargets - 1];
     bool back = c->phase == API_PHASE_CANCELLED || c->phase == API_PHASE_ROLLING_BACK ||
                 c->phase == API_PHASE_FAILED;
 
-    if (c->kind == API_KIND_SHRINK && !back && d->size_members >= first)
+    if (c->kind == API_KIND_SHRINK && !c->keeps_size && !back && d->size_members >= first)
         d->size_members = first - 1;
     if (c->kind == API_KIND_GROW && !api_phase_terminal(c->phase) && !back &&
         d->size_members < last)
@@ -144,12 +143,39 @@ static void move_bound(struct api_dvm *d, const struct api_campaign *c)
         d->size_members = first - 1;
 }
 
+static bool is_target(const struct api_campaign *c, uint32_t vpid)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        if (c->targets[i] == vpid)
+            return true;
+    }
+    return false;
+}
+
+/* The targets of a shrink that runs or is complete are no members for jobs. The view, which is read
+ * after each event, has the rest. */
+static void mark_targets(struct api_dvm *d, const struct api_campaign *c)
+{
+    bool over = c->phase == API_PHASE_COMPLETE;
+
+    if (c->kind != API_KIND_SHRINK || c->phase == API_PHASE_CANCELLED)
+        return;
+    for (size_t i = 0; i < d->nmembers; i++) {
+        struct api_dvm_member *m = &d->members[i];
+
+        if ((m->state == MEMBER_WIRED || (over && m->state == MEMBER_DRAINING)) &&
+            is_target(c, m->vpid))
+            m->state = over ? MEMBER_PARKED : MEMBER_DRAINING;
+    }
+}
+
 static void put_campaign(struct view *v, struct api_campaign *c)
 {
     struct api_dvm *d = &v->dvm;
 
     if (c->ntargets)
         move_bound(d, c);
+    mark_targets(d, c);
     for (size_t i = 0; i < d->ncampaigns; i++) {
         if (strcmp(d->campaigns[i].id, c->id) != 0)
             continue;

@@ -88,6 +88,7 @@ static void see_child(struct run *run, enum cluster_child child)
     s->deleting = reconcile_field(o, "metadata", "deletionTimestamp", NULL) != NULL;
     s->uid = reconcile_text(o, "metadata", "uid", NULL);
     s->resource_version = reconcile_text(o, "metadata", "resourceVersion", NULL);
+    s->revision = reconcile_text(o, "status", "updateRevision", NULL);
     s->replicas = (uint32_t)json_integer_value(reconcile_field(o, "spec", "replicas", NULL));
     if (strcmp(objects_applied(o), print) == 0)
         s->current = !changed_by_others(m, run->child[child].wanted, o) || !heals_now(run, m);
@@ -117,9 +118,11 @@ static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod 
         (struct plan_pod){.name = name, .vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10)};
     pod_read(pod, out);
     if (p->pull && status_is_pull_failure(out->waiting))
-        out->message = p->pull;
+        out->message = json_string_value(p->pull);
     out->outdated =
         pod_outdated(pod, run->child[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET].observed);
+    out->changed =
+        !head && out->outdated && pod_changed(pod, run->child[CLUSTER_MEMBER_SET].wanted);
     if (started && timestamp_parse(started, &out->running_since_ms))
         out->running_since_ms = 1;
     if (started)
@@ -136,14 +139,15 @@ static void note_pull(struct pod_entry *p, const json_t *pod)
     const char *message = json_string_value(json_object_get(waiting, "message"));
 
     if (!status_is_pull_failure(json_string_value(json_object_get(waiting, "reason")))) {
-        free_ptr(&p->pull);
+        json_decref(p->pull);
+        p->pull = NULL;
         return;
     }
     const char *words = status_pull_words(message ? message : "");
-    if (!*words || (p->pull && status_same_but_digits(words, p->pull)))
+    if (!*words || (p->pull && status_same_but_digits(words, json_string_value(p->pull))))
         return;
-    free(p->pull);
-    p->pull = xstrdup(words);
+    json_decref(p->pull);
+    p->pull = json_string(words);
 }
 
 void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod)
@@ -174,10 +178,12 @@ static void see_pods(struct run *run)
     size_t n = HASH_COUNT(run->e->pods), i = 0, refs = 0;
 
     run->pods = xcalloc(n ? n : 1, sizeof(*run->pods));
-    run->pod_objects = xcalloc(n + 1, sizeof(json_t *));
+    run->pod_objects = xcalloc(2 * n + 1, sizeof(json_t *)); /* what the pods borrow from */
     HASH_ITER(hh, run->e->pods, p, tmp)
     {
         run->pod_objects[refs++] = json_incref(p->object);
+        if (p->pull)
+            run->pod_objects[refs++] = json_incref(p->pull);
         i += see_pod(run, p, &run->pods[i]);
     }
     qsort(run->pods, i, sizeof(*run->pods), by_vpid);

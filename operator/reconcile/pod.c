@@ -72,6 +72,22 @@ bool pod_outdated(const json_t *pod, const json_t *set)
     return has && update && seen == is && strcmp(has, update) != 0;
 }
 
+static const char *spec_print(const json_t *metadata)
+{
+    const char *s =
+        json_string_value(json_object_get(json_object_get(metadata, "annotations"), OBJECTS_SPEC));
+
+    return s ? s : "";
+}
+
+bool pod_changed(const json_t *pod, const json_t *wanted_set)
+{
+    const char *has = spec_print(json_object_get(pod, "metadata"));
+    const char *wants = spec_print(reconcile_field(wanted_set, "spec", "template", "metadata"));
+
+    return *has && *wants && strcmp(has, wants) != 0;
+}
+
 /* The end of the present container, or of the one before it. */
 static const json_t *find_end(const json_t *status)
 {

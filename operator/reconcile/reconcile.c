@@ -90,7 +90,7 @@ static void pod_forget(struct entry *e, struct pod_entry *p)
     HASH_DEL(e->pods, p);
     json_decref(p->object);
     free(p->started);
-    free(p->pull);
+    json_decref(p->pull);
     free(p->name);
     free(p);
 }

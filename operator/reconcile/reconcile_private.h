@@ -55,7 +55,7 @@ struct pod_entry {
     char *name;
     json_t *object;
     char *started; /* start of the daemon's container, as the kubelet tells it; NULL: not running */
-    char *pull;    /* the kubelet's words why the image cannot be pulled; NULL: none */
+    json_t *pull;  /* the kubelet's words why the image cannot be pulled, a text; NULL: none */
     uint64_t runs_ms; /* when the operator has first seen it run, by the loop's clock */
     UT_hash_handle hh;
 };
@@ -168,6 +168,8 @@ void pod_read(const json_t *pod, struct plan_pod *out);
 /* True if the StatefulSet's controller has seen the newest template and the pod is made from
  * another. */
 bool pod_outdated(const json_t *pod, const json_t *set);
+/* True if the pod was made from another spec than the wanted StatefulSet. */
+bool pod_changed(const json_t *pod, const json_t *wanted_set);
 /* Why a controller ends the pod ("EvictionByEvictionAPI"); NULL: it does not. */
 const char *pod_disruption(const json_t *pod);
 /* The reason of the end of the daemon's container in the last two minutes; NULL: it has not ended.

@@ -6,7 +6,7 @@
  *
  * Each function goes from the strongest cause to the weakest, and the first one that holds
  * decides: trouble with objects, foreign objects, pods that cannot start, a refused campaign,
- * suspension, a campaign, the connection to the head, the size.
+ * suspension, a campaign, the connection to the head, an update, the size.
  *
  * Invariants: a verdict depends on its input alone; messages contain points in time and no
  * durations, and no text of the kubelet that changes between attempts; KEEP leaves the condition
@@ -122,6 +122,45 @@ struct verdict condition_available(const struct facts *f)
     return f->in->head.link == PLAN_LINK_DOWN ? available_down(f) : available_up(f);
 }
 
+static char *text_updated(const struct facts *f)
+{
+    return xasprintf("%u of %u members have the present template", status_updated_pods(f),
+                     f->p->target);
+}
+
+static struct verdict update_verdict(const struct facts *f)
+{
+    const struct cluster_campaign *c = &f->p->record.campaign;
+    bool waits = c->phase == CLUSTER_DRAINING && c->waiting;
+    FREE_AUTO char *who = status_targets_text(c);
+    FREE_AUTO char *jobs = status_jobs_text(c->waiting);
+    FREE_AUTO char *updated = text_updated(f);
+
+    if (f->in->head.link == PLAN_LINK_DOWN)
+        return status_verdict(STATUS_TRUE, REASON_HEAD_UNREACHABLE,
+                              text_down(f, "No pod is replaced until it answers."));
+    return status_verdict(STATUS_TRUE, REASON_UPDATING,
+                          xasprintf("%s: being replaced%s%s; %s.", who,
+                                    waits ? "; the drain waits for " : "", waits ? jobs : "",
+                                    updated));
+}
+
+/* Between two campaigns of an update. */
+static bool update_goes_on(const struct facts *f, struct verdict *v)
+{
+    for (size_t i = 0; i < f->in->npods; i++) {
+        if (!plan_awaits_update(f->in, &f->in->pods[i]))
+            continue;
+        FREE_AUTO char *updated = text_updated(f);
+        *v = status_verdict(STATUS_TRUE, REASON_UPDATING,
+                            xasprintf("%s, %u are wired. The next is replaced when at most "
+                                      "spec.update.maxUnavailable are missing.",
+                                      updated, f->wired));
+        return true;
+    }
+    return false;
+}
+
 /* The kind is a shrink, and it runs. */
 static enum reason campaign_reason(const struct cluster_campaign *c)
 {
@@ -135,6 +174,8 @@ static struct verdict campaign_verdict(const struct facts *f)
     const struct cluster_campaign *c = &f->p->record.campaign;
     FREE_AUTO char *who = status_targets_text(c);
 
+    if (c->kind == CLUSTER_UPDATE)
+        return update_verdict(f);
     if (f->p->blocked == PLAN_BLOCK_HEAD && f->in->head.link == PLAN_LINK_DOWN)
         return status_verdict(
             STATUS_TRUE, REASON_HEAD_UNREACHABLE,
@@ -203,15 +244,17 @@ struct verdict condition_progressing(const struct facts *f)
         return status_verdict(STATUS_TRUE, REASON_STARTING, xstrdup("The head is starting."));
     if (status_release_runs(f, &v))
         return v;
+    if (set->replicas == p->target && update_goes_on(f, &v))
+        return v;
     if (set->replicas != p->target || f->wired < p->target)
         return progressing_growth(f);
     FREE_AUTO char *outdated = status_outdated_text(f);
     if (outdated)
         return status_verdict(
             STATUS_FALSE, REASON_OUTDATED_PODS,
-            xasprintf("These pods have an older image or template: %s. To replace "
-                      "them, delete them one by one, or suspend and resume the "
-                      "DvmCluster.",
+            xasprintf("These pods have an older image or template: %s. The operator does not "
+                      "replace them: "
+                      "delete them one by one, or suspend and resume the DvmCluster.",
                       outdated));
     return status_verdict(STATUS_FALSE, REASON_UP_TO_DATE, text_whole(f));
 }
@@ -222,7 +265,7 @@ struct verdict condition_resizing(const struct facts *f)
     const struct plan_child_seen *set = &f->in->child[CLUSTER_MEMBER_SET];
     struct verdict v;
 
-    if (p->record.campaign.present && p->record.campaign.kind == CLUSTER_SHRINK)
+    if (p->record.campaign.present && p->record.campaign.kind != CLUSTER_SHUTDOWN)
         return campaign_verdict(f);
     if (f->in->cluster->suspend)
         return status_verdict(STATUS_FALSE, REASON_SUSPENDED, xstrdup("spec.suspend is true."));

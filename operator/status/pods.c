@@ -117,6 +117,18 @@ bool status_pod_stuck(const struct facts *f, bool head_only, struct verdict *v)
     return false;
 }
 
+uint32_t status_updated_pods(const struct facts *f)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < f->in->npods; i++) {
+        const struct plan_pod *pod = &f->in->pods[i];
+
+        n += pod->vpid && !pod->outdated && !pod->deleting;
+    }
+    return n;
+}
+
 char *status_outdated_text(const struct facts *f)
 {
     BUF_AUTO struct buf b;

@@ -55,6 +55,7 @@ enum reason_trait {
     X(SUSPENDING, "Suspending", REASON_PLAIN)                                                      \
     X(TEMPLATE_REFUSED, "TemplateRefused", REASON_PLAIN)                                           \
     X(UNSCHEDULABLE, "Unschedulable", REASON_PLAIN)                                                \
+    X(UPDATING, "Updating", REASON_PLAIN)                                                          \
     X(UP_TO_DATE, "UpToDate", REASON_CALM | REASON_REACHED)                                        \
     /* of Events alone */                                                                          \
     X(AVAILABLE, "Available", REASON_PLAIN)                                                        \
@@ -78,7 +79,12 @@ enum reason_trait {
     X(SHUTDOWN_COMPLETE, "ShutdownComplete", REASON_PLAIN)                                         \
     X(SHUTDOWN_RECORDED, "ShutdownRecorded", REASON_PLAIN)                                         \
     X(SHUTDOWN_REJECTED, "ShutdownRejected", REASON_PLAIN)                                         \
-    X(SHUTDOWN_SUPERSEDED, "ShutdownSuperseded", REASON_PLAIN)
+    X(SHUTDOWN_SUPERSEDED, "ShutdownSuperseded", REASON_PLAIN)                                     \
+    X(UPDATE_CANCELLED, "UpdateCancelled", REASON_PLAIN)                                           \
+    X(UPDATE_COMPLETE, "UpdateComplete", REASON_PLAIN)                                             \
+    X(UPDATE_RECORDED, "UpdateRecorded", REASON_PLAIN)                                             \
+    X(UPDATE_REJECTED, "UpdateRejected", REASON_PLAIN)                                             \
+    X(UPDATE_SUPERSEDED, "UpdateSuperseded", REASON_PLAIN)
 
 #define REASON_MEMBER(reason, word, traits) REASON_##reason,
 enum reason { REASON_NONE, REASON_LIST(REASON_MEMBER) REASONS };

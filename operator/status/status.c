@@ -128,6 +128,10 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
     json_object_set_new(status, "replicas", json_integer(f.pods));
     json_object_set_new(status, "readyReplicas", json_integer(f.wired));
+    json_object_set_new(status, "updatedReplicas", json_integer(status_updated_pods(&f)));
+    if (in->child[CLUSTER_MEMBER_SET].revision)
+        json_object_set_new(status, "revision",
+                            json_string(in->child[CLUSTER_MEMBER_SET].revision));
     json_object_set_new(status, "desiredReplicas", json_integer(p->target));
     json_object_set_new(status, "selector", json_string(selector));
     json_object_set_new(status, "conditions", list);
@@ -184,6 +188,7 @@ static json_t *essential_part(const json_t *status)
 
     json_object_del(o, "replicas");
     json_object_del(o, "readyReplicas");
+    json_object_del(o, "updatedReplicas");
     json_object_del(json_object_get(o, "campaign"), "waitingFor");
     json_array_foreach(json_object_get(o, "releases"), i, c)
     {
@@ -220,22 +225,27 @@ static struct cluster_campaign campaign_of(const json_t *o)
 static void event_of_running(const struct status_sink *n, const struct cluster_campaign *before,
                              const struct cluster_campaign *now)
 {
-    bool is_new = strcmp(before->id, now->id) != 0, shrink = now->kind == CLUSTER_SHRINK;
+    static const enum reason recorded[CLUSTER_KINDS] = {
+        REASON_SHRINK_RECORDED, REASON_SHUTDOWN_RECORDED, REASON_UPDATE_RECORDED};
+    /* An update has one campaign for each few members: its acceptance is no Event. */
+    static const enum reason accepted[CLUSTER_KINDS] = {REASON_SHRINK_ACCEPTED,
+                                                        REASON_SHUTDOWN_ACCEPTED, REASON_NONE};
+    bool is_new = strcmp(before->id, now->id) != 0;
+    enum reason reason = is_new ? recorded[now->kind] : accepted[now->kind];
 
-    if (!now->present || (!is_new && before->phase == now->phase))
+    if (!now->present || !reason || (!is_new && before->phase == now->phase) ||
+        (!is_new && now->phase != CLUSTER_DRAINING))
         return;
     FREE_AUTO char *who = status_targets_text(now);
     FREE_AUTO char *note = NULL;
-    if (!shrink)
+    if (now->kind == CLUSTER_SHUTDOWN)
         note = xasprintf("Campaign %s: the DVM is shutting down", now->id);
     else if (is_new)
-        note = xasprintf("Campaign %s: %s will leave", now->id, who);
+        note = xasprintf("Campaign %s: %s will %s", now->id, who,
+                         now->kind == CLUSTER_UPDATE ? "be replaced" : "leave");
     else
         note = xasprintf("Campaign %s: %s, phase %s", now->id, who, cluster_phase_name(now->phase));
-    if (is_new)
-        n->fn(false, shrink ? REASON_SHRINK_RECORDED : REASON_SHUTDOWN_RECORDED, note, n->arg);
-    else if (now->phase == CLUSTER_DRAINING)
-        n->fn(false, shrink ? REASON_SHRINK_ACCEPTED : REASON_SHUTDOWN_ACCEPTED, note, n->arg);
+    n->fn(false, reason, note, n->arg);
 }
 
 static void event_of_ended(const struct status_sink *n, const struct cluster_campaign *before,
@@ -250,6 +260,10 @@ static void event_of_ended(const struct status_sink *n, const struct cluster_cam
                               [CLUSTER_CANCELLED] = REASON_SHUTDOWN_CANCELLED,
                               [CLUSTER_REJECTED] = REASON_SHUTDOWN_REJECTED,
                               [CLUSTER_SUPERSEDED] = REASON_SHUTDOWN_SUPERSEDED},
+        [CLUSTER_UPDATE] = {[CLUSTER_COMPLETE] = REASON_UPDATE_COMPLETE,
+                            [CLUSTER_CANCELLED] = REASON_UPDATE_CANCELLED,
+                            [CLUSTER_REJECTED] = REASON_UPDATE_REJECTED,
+                            [CLUSTER_SUPERSEDED] = REASON_UPDATE_SUPERSEDED},
     };
 
     if (!now->present || strcmp(before->id, now->id) == 0)
@@ -258,10 +272,12 @@ static void event_of_ended(const struct status_sink *n, const struct cluster_cam
     FREE_AUTO char *who = status_targets_text(now);
     FREE_AUTO char *jobs = status_jobs_text(now->ended);
     FREE_AUTO char *note = NULL;
-    if (now->kind == CLUSTER_SHRINK && now->phase == CLUSTER_COMPLETE)
-        note = xasprintf("Campaign %s: %s left the DVM and their pods are removed%s%s%s%s", now->id,
-                         who, now->ended ? "; jobs that the drain ended: " : "",
-                         now->ended ? jobs : "", *result ? "; " : "", result);
+    if (now->kind != CLUSTER_SHUTDOWN && now->phase == CLUSTER_COMPLETE)
+        note = xasprintf("Campaign %s: %s left the DVM and %s %s%s%s%s%s", now->id, who,
+                         now->first == now->last ? "its pod is" : "their pods are",
+                         now->kind == CLUSTER_UPDATE ? "replaced" : "removed",
+                         now->ended ? "; jobs that the drain ended: " : "", now->ended ? jobs : "",
+                         *result ? "; " : "", result);
     else
         note = xasprintf("Campaign %s: %s%s%s", now->id, phase, *result ? ": " : "", result);
     n->fn(now->ended || now->phase == CLUSTER_REJECTED, reasons[now->kind][now->phase], note,

@@ -58,6 +58,8 @@ struct verdict status_degraded(const struct facts *f, const struct verdict *avai
 bool status_pod_stuck(const struct facts *f, bool head_only, struct verdict *v);
 /* Number of pods that a message names; the others are counted. */
 #define STATUS_PODS_NAMED 8
+/* Member pods with the present template. */
+uint32_t status_updated_pods(const struct facts *f);
 /* The names of the pods whose template is old, on the heap; NULL: there are none. */
 char *status_outdated_text(const struct facts *f);
 

@@ -164,8 +164,72 @@ END
     until_true 30 says MemberLost "Daemon 2 (node lost) is lost: silent"
 }
 
-@test "a running pod keeps its image until it is deleted, and the status says so" {
+# All pods that exist run, and each new daemon has joined.
+all_run() {
+    local pod
+    for pod in $(kn get pods -o jsonpath='{.items[*].metadata.name}'); do
+        runs "$pod"
+        [ "$pod" = x-head-0 ] || order "join?vpid=${pod#x-}"
+    done
+}
+
+image_of() { kn get pod "$1" -o jsonpath='{.spec.containers[0].image}'; }
+has_image() { [ "$(image_of "$1" 2> /dev/null)" = "$2" ]; }
+
+@test "rolling update: pods are replaced from the highest down, each after its campaign, and the head's pod stays" {
+    local v head first
+    running 3
+    becomes '{.status.replicas}' 3
+    all_run
+    first=$(image_of x-1)
+    condition Progressing UpToDate
+    head=$(uid_of pod/x-head-0)
+    order 'hold?on=1'
+    kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
+    for v in 3 2 1; do
+        becomes '{.status.campaign.targetRange.first}' "$v"
+        becomes '{.status.campaign.phase}' Draining
+        [ "$(status_of '{.status.campaign.kind} {.status.campaign.targetRange.last}')" = "Update $v" ]
+        condition Progressing Updating
+        has_image "x-$v" "$first" # it is not deleted before the campaign is complete
+        [ "$(status_of '{.status.updatedReplicas}')" = $((3 - v)) ]
+        order 'advance?phase=Complete'
+        until_true 30 has_image "x-$v" example.test/daemon:2
+        becomes '{.status.lastCampaign.phase}' Complete
+        [ "$(status_of '{.status.campaign}')" = "" ] # the next one waits for the new daemon
+        runs "x-$v"
+        order "join?vpid=$v"
+    done
+    becomes '{.status.updatedReplicas}' 3
+    condition Progressing OutdatedPods # the head's
+    [ "$(uid_of pod/x-head-0)" = "$head" ]
+    [ "$(count 'PUT campaign')" -eq 3 ]
+}
+
+@test "rolling update: an image that cannot be pulled stops it at the first pod, and a corrected one goes on" {
+    local first
+    running 3
+    becomes '{.status.replicas}' 3
+    all_run
+    first=$(image_of x-1)
+    condition Progressing UpToDate
+    kn patch dvm x --type merge -p '{"spec": {"image": "example.test/none:1"}}' >&2
+    until_true 30 has_image x-3 example.test/none:1
+    waits x-3 ImagePullBackOff
+    condition Progressing ImagePullFailed
+    a_pass_is_done
+    [ "$(image_of x-2)" = "$first" ]
+    [ "$(count 'PUT campaign')" -eq 1 ]
+    kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
+    until_true 30 has_image x-3 example.test/daemon:2
+    runs x-3
+    order 'join?vpid=3'
+    until_true 30 has_image x-2 example.test/daemon:2
+}
+
+@test "rolling update: OnDelete, a running pod keeps its image until it is deleted, and the status says so" {
     running 1
+    kn patch dvm x --type merge -p '{"spec": {"update": {"type": "OnDelete"}}}' >&2
     becomes '{.status.replicas}' 1
     runs x-1
     runs x-head-0

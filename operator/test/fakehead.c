@@ -13,8 +13,9 @@
  *   POST /refuse?status=&reason= refuses the next campaign
  *   POST /cap?n=                 at most n members are wired
  *   POST /release?vpid=N         member N leaves by a campaign of its own; /advance ends it
- *   POST /lose?vpid=N&cause=TEXT member N is lost, and the job on it ends; until /cap
- *   GET /log                     the requests of the operator, in order */
+ *   POST /join?vpid=N            the daemon of a new pod has this vpid, after a shrink that kept
+ * the size POST /lose?vpid=N&cause=TEXT member N is lost, and the job on it ends; until /cap GET
+ * /log                     the requests of the operator, in order */
 #include "api/dvm.h"
 #include "api/event.h"
 #include "api/size.h"
@@ -31,6 +32,7 @@
 
 #define STREAMS_MAX 16
 #define CAMPAIGNS_MAX 256
+#define PARKED_MAX 64
 
 struct fake;
 struct stream_ref { /* a stream, for the callback that reports its end */
@@ -52,6 +54,7 @@ struct fake {
     uint64_t next_event;
     size_t ncampaigns;
     struct api_campaign campaigns[CAMPAIGNS_MAX];
+    bool parked[PARKED_MAX]; /* by vpid: it has left by a campaign that keeps the size */
     struct httpd_stream *streams[STREAMS_MAX];
     struct stream_ref refs[STREAMS_MAX];
     json_t *log;
@@ -121,7 +124,9 @@ static void set_phase(struct fake *f, struct api_campaign *c, enum api_phase pha
     if (api_phase_terminal(phase))
         c->complete_ms = now;
     bool back = phase == API_PHASE_CANCELLED || phase == API_PHASE_FAILED;
-    if (back == (c->kind == API_KIND_GROW) && f->size.members >= c->targets[0])
+    for (size_t i = 0; c->keeps_size && phase == API_PHASE_COMPLETE && i < c->ntargets; i++)
+        f->parked[c->targets[i] % PARKED_MAX] = true;
+    if (back == (c->kind == API_KIND_GROW) && f->size.members >= c->targets[0] && !c->keeps_size)
         f->size.members = c->targets[0] - 1;
     else if (!back && c->kind == API_KIND_GROW)
         f->size.members = c->targets[c->ntargets - 1];
@@ -133,6 +138,7 @@ static void new_life(struct fake *f)
     for (size_t i = 0; i < f->ncampaigns; i++)
         api_campaign_free(&f->campaigns[i]);
     f->ncampaigns = 0;
+    memset(f->parked, 0, sizeof(f->parked));
     f->size = (struct api_size){0};
     f->sequence = 0;
     f->asked = 0;
@@ -195,6 +201,7 @@ static void on_campaign(struct httpd_req *req, void *arg)
             c = &f->campaigns[f->ncampaigns++];
             *c = (struct api_campaign){.id = xstrdup(id),
                                        .sequence = r.sequence,
+                                       .keeps_size = r.keeps_size,
                                        .ntargets = r.ntargets,
                                        .targets = r.targets,
                                        .accepted_ms = (int64_t)loop_wall_ms()};
@@ -257,6 +264,20 @@ static void on_shutdown(struct httpd_req *req, void *arg)
     send_event(f, API_EVENT_SHUTDOWN, NULL);
 }
 
+/* True if a campaign that keeps the size drains the member. */
+static bool is_draining(const struct fake *f, uint32_t vpid)
+{
+    for (size_t i = 0; i < f->ncampaigns; i++) {
+        const struct api_campaign *c = &f->campaigns[i];
+
+        for (size_t k = 0; c->keeps_size && !api_phase_terminal(c->phase) && k < c->ntargets; k++) {
+            if (c->targets[k] == vpid)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* The members: those that may join, and those that are leaving. */
 static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
 {
@@ -281,9 +302,10 @@ static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
                                      .address = (char *)"a",
                                      .slots = 1,
                                      .depth = 1};
-        m->state = i + 1 == f->lost      ? MEMBER_LOST
-                   : i < f->size.members ? MEMBER_WIRED
-                                         : MEMBER_DRAINING;
+        m->state = i + 1 == f->lost                                ? MEMBER_LOST
+                   : f->parked[(i + 1) % PARKED_MAX]               ? MEMBER_PARKED
+                   : i < f->size.members && !is_draining(f, i + 1) ? MEMBER_WIRED
+                                                                   : MEMBER_DRAINING;
     }
     return n;
 }
@@ -479,6 +501,7 @@ static void on_release(struct httpd_req *req, void *arg)
 
     *c = (struct api_campaign){.id = xasprintf("release-%d", ++f->releases),
                                .sequence = f->sequence,
+                               .keeps_size = true,
                                .ntargets = 1,
                                .targets = xcalloc(1, sizeof(*c->targets)),
                                .nwaiting = 1,
@@ -489,6 +512,16 @@ static void on_release(struct httpd_req *req, void *arg)
         .job = xstrdup("held"), .nranks = 1, .ranks = xcalloc(1, sizeof(uint32_t))};
     c->phase = API_PHASE_DRAINING;
     send_event(f, API_EVENT_CAMPAIGN_ACCEPTED, c);
+    orders_done(req);
+}
+
+static void on_join(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *vpid = httpd_query(req, "vpid");
+
+    f->parked[(vpid ? strtoul(vpid, NULL, 10) : 1) % PARKED_MAX] = false;
+    send_event(f, API_EVENT_SIZE, NULL);
     orders_done(req);
 }
 
@@ -517,12 +550,13 @@ static void on_log(struct httpd_req *req, void *arg)
 }
 
 static const struct order ORDERS[] = {
-    {"POST", "/hold", on_hold},       {"POST", "/advance", on_advance},
-    {"POST", "/restart", on_restart}, {"POST", "/away", on_away},
-    {"POST", "/back", on_back},       {"POST", "/refuse", on_refuse},
-    {"POST", "/cap", on_cap},         {"POST", "/lower", on_lower},
-    {"POST", "/ask", on_ask},         {"POST", "/release", on_release},
-    {"POST", "/lose", on_lose},       {"GET", "/log", on_log}};
+    {"POST", "/join", on_join},       {"POST", "/hold", on_hold},
+    {"POST", "/advance", on_advance}, {"POST", "/restart", on_restart},
+    {"POST", "/away", on_away},       {"POST", "/back", on_back},
+    {"POST", "/refuse", on_refuse},   {"POST", "/cap", on_cap},
+    {"POST", "/lower", on_lower},     {"POST", "/ask", on_ask},
+    {"POST", "/release", on_release}, {"POST", "/lose", on_lose},
+    {"GET", "/log", on_log}};
 
 static int open_all(struct fake *f, const char *dir, struct err *err)
 {

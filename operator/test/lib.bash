@@ -168,11 +168,12 @@ says() { [[ $(kn get events -o jsonpath="{range .items[?(@.reason==\"$1\")]}{.me
 replicas_are() { [ "$(kn get sts x -o jsonpath='{.spec.replicas}')" = "$1" ]; }
 scale() { kn scale dvm x --replicas="$1" >&2; }
 
-# a_pass_is_done: waits until a pass has seen all that was written before (by a change of the template).
+# a_pass_is_done: waits until a pass has seen all that was written before (by a change of the head's template, whose pod
+# is not replaced).
 a_pass_is_done() {
     local slots=$((RANDOM % 1000 + 2))
-    kn patch dvm x --type merge -p "{\"spec\": {\"slotsPerDaemon\": $slots}}" >&2
-    becomes '{.spec.template.spec.containers[0].args[17]}' "$slots" sts/x
+    kn patch dvm x --type merge -p "{\"spec\": {\"head\": {\"slots\": $slots}}}" >&2
+    becomes '{.spec.template.spec.containers[0].args[17]}' "$slots" sts/x-head
 }
 
 # as_chart_says [OPTION...]: gives the operator the rights of the chart's Role, and a kubeconfig of its service account.

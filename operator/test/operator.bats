@@ -321,6 +321,7 @@ END
     order 'advance?phase=Complete'
     start_operator
     until_true 30 says MembersReleased "Campaign release-1: daemon 2 left the DVM"
+    order 'join?vpid=2' # its pod is started again
     condition Resizing Stable
     becomes '{.status.readyReplicas}' 3
     gone() { [ -z "$(status_of '{.status.releases}')" ]; }

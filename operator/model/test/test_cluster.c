@@ -64,6 +64,10 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
     assert_spec_refused("{\"head\": {\"slots\": 5000}}", "spec.head.slots is 5000");
     assert_spec_refused("{\"drain\": {\"mode\": \"Never\"}}", "drain.mode is \"Never\"");
     assert_spec_refused("{\"drain\": {\"deadlineSeconds\": -1}}", "drain.deadlineSeconds is -1");
+    assert_spec_refused("{\"update\": 5}", "spec.update must be an object");
+    assert_spec_refused("{\"update\": {\"type\": \"Recreate\"}}",
+                        "spec.update.type is \"Recreate\", it must be RollingUpdate or OnDelete");
+    assert_spec_refused("{\"update\": {\"maxUnavailable\": 0}}", "spec.update.maxUnavailable is 0");
     assert_spec_refused("{\"faults\": 5}", "spec.faults must be an object");
     assert_spec_refused("{\"faults\": {\"nodeLost\": \"Forget\"}}",
                         "spec.faults.nodeLost is \"Forget\", it must be Replace or Wait");
@@ -176,7 +180,7 @@ static void a_malformed_status_record_is_refused(void **state)
                           "appliedTime is not a time");
     assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
                           "\"Complete\", \"sequence\": 1, \"targets\": []}}",
-                          "a Shrink has no targets");
+                          "the Shrink has no targets");
     assert_status_refused("{\"campaign\": {\"id\": \"a\", \"kind\": \"Shrink\", \"phase\": "
                           "\"Recorded\", \"sequence\": 1, \"targetRange\": {\"first\": 4, "
                           "\"last\": 3}}}",
@@ -254,7 +258,8 @@ static void a_whole_spec_is_decoded(void **state)
         "\"slotsPerDaemon\": 2, \"image\": \"i\", \"head\": {\"slots\": 1, "
         "\"resources\": {\"limits\": {\"cpu\": 1}}}, \"drain\": {\"mode\": \"Kill\", "
         "\"deadlineSeconds\": 9}, \"faults\": {\"silenceSeconds\": 20, "
-        "\"headAbsenceSeconds\": 60}, \"template\": {\"spec\": {}}}}");
+        "\"headAbsenceSeconds\": 60}, \"update\": {\"type\": \"OnDelete\", "
+        "\"maxUnavailable\": 3}, \"template\": {\"spec\": {}}}}");
     struct cluster c;
     struct err err = {0};
 
@@ -271,6 +276,8 @@ static void a_whole_spec_is_decoded(void **state)
     assert_int_equal(c.faults.link_grace_ms, API_FAULTS_LINK_GRACE_MS);
     assert_int_equal(c.faults.silence_ms, 20000);
     assert_int_equal(c.faults.head_absence_ms, 60000);
+    assert_true(c.update.on_delete);
+    assert_int_equal(c.update.max_unavailable, 3);
     assert_int_equal(c.generation, 3);
     assert_int_equal(c.min_replicas, 0);
     assert_int_equal(c.max_replicas, 9);

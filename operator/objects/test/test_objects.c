@@ -422,6 +422,68 @@ static void the_fingerprint_covers_everything_but_the_size(void **state)
     json_decref(d);
 }
 
+static void take_image(struct cluster *c)
+{
+    c->image = (char *)"new";
+}
+
+static void take_slots(struct cluster *c)
+{
+    c->slots++;
+}
+
+static void take_drain(struct cluster *c)
+{
+    c->drain.deadline_s = 9;
+}
+
+static void take_faults(struct cluster *c)
+{
+    c->faults.silence_ms++;
+}
+
+static void take_wait(struct cluster *c)
+{
+    c->node_lost_wait = true;
+}
+
+static void take_template(struct cluster *c)
+{
+    c->template = json_loads("{\"metadata\": {\"annotations\": {\"a\": \"b\"}}}", 0, NULL);
+}
+
+static const char *spec_of(json_t *set)
+{
+    json_t *annotations = at(set, "spec.template.metadata.annotations");
+
+    return json_string_value(json_object_get(annotations, OBJECTS_SPEC));
+}
+
+static void a_members_pod_tells_a_changed_spec_from_a_changed_operator(void **state)
+{
+    static void (*const change[])(struct cluster *) = {take_image,  take_slots, take_drain,
+                                                       take_faults, take_wait,  take_template};
+    struct cluster c = sample();
+    json_t *a = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img"), *b;
+
+    assert_non_null(spec_of(a));
+    b = objects_build(&c, CLUSTER_MEMBER_SET, 4, "of another release");
+    assert_string_equal(spec_of(a), spec_of(b));
+    json_decref(b);
+    b = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
+    assert_null(spec_of(b)); /* what concerns members alone outdates no head */
+    json_decref(b);
+    for (size_t i = 0; i < sizeof(change) / sizeof(*change); i++) {
+        c = sample();
+        change[i](&c);
+        b = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
+        assert_string_not_equal(spec_of(a), spec_of(b));
+        json_decref(b);
+        json_decref(c.template);
+    }
+    json_decref(a);
+}
+
 static void certificates_have_the_names_of_their_daemons(void **state)
 {
     struct cluster c = sample();
@@ -474,6 +536,7 @@ int main(void)
         cmocka_unit_test(a_template_adds_and_replaces_by_name),
         cmocka_unit_test(the_head_has_resources_of_its_own),
         cmocka_unit_test(the_fingerprint_covers_everything_but_the_size),
+        cmocka_unit_test(a_members_pod_tells_a_changed_spec_from_a_changed_operator),
         cmocka_unit_test(certificates_have_the_names_of_their_daemons),
         cmocka_unit_test(a_probe_pod_is_the_template_with_another_name),
     };

@@ -322,12 +322,13 @@ static void outdated_pods_are_named(void **state)
     json_t *s = build(&f, NULL);
     assert_condition(s, "Progressing", "False", "OutdatedPods");
     assert_condition(s, "Ready", "True", "OutdatedPods");
-    assert_non_null(strstr(word(s, "Progressing", "message"), "template: x-head-0, x-3. To"));
+    assert_non_null(strstr(word(s, "Progressing", "message"),
+                           "template: x-head-0, x-3. The operator does not"));
     json_decref(s);
     for (size_t i = 0; i < f.in.npods; i++)
         f.pods[i].outdated = true;
     s = build(&f, NULL);
-    assert_non_null(strstr(word(s, "Progressing", "message"), "x-6, x-7 and 1 more. To"));
+    assert_non_null(strstr(word(s, "Progressing", "message"), "x-6, x-7 and 1 more. The"));
     json_decref(s);
 }
 

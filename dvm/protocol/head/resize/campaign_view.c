@@ -11,6 +11,7 @@ void campaign_fill(const struct campaigns *cs, const struct campaign *c, struct 
     out->id = xstrdup(c->id);
     out->sequence = c->req.sequence;
     out->kind = c->req.kind;
+    out->keeps_size = c->req.keeps_size;
     out->cause = xstrdup(c->cause ? c->cause : "");
     if (c->asker.nspace)
         out->requester = (struct api_requester){.job = xstrdup(c->asker.nspace),

@@ -105,8 +105,10 @@ static void gather_releases(const struct releases *rs, struct api_campaign_reque
 
 void releases_steps(struct releases *rs)
 {
-    struct api_campaign_request r = {
-        .kind = API_KIND_SHRINK, .deadline_s = -1, .drain_mode = API_DRAIN_WAIT};
+    struct api_campaign_request r = {.kind = API_KIND_SHRINK,
+                                     .keeps_size = true,
+                                     .deadline_s = -1,
+                                     .drain_mode = API_DRAIN_WAIT};
     FREE_AUTO uint32_t *vpids = NULL;
     enum api_reason reason;
     struct err err = {0};
