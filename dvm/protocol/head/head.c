@@ -92,6 +92,7 @@ struct head *head_create(const struct head_opts *o, struct out *out, struct memb
                                                     .ops = h->known.ops,
                                                     .journal = h->known.journal,
                                                     .campaigns = h->known.campaigns,
+                                                    .releases = h->known.releases,
                                                     .ack_ms = o->ack_ms});
     return h;
 }

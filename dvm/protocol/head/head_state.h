@@ -10,6 +10,7 @@
 #include "dvm/protocol/head/journal/op_queue.h"
 #include "dvm/protocol/head/members/roster.h"
 #include "dvm/protocol/head/resize/campaign_table.h"
+#include "dvm/protocol/head/resize/release.h"
 
 struct head_state {
     struct journal *journal;
@@ -20,6 +21,7 @@ struct head_state {
     struct cpu_ledger *ledger;
     struct roster *roster;
     struct campaign_table *campaigns;
+    struct releases *releases;
 };
 
 /* Empty until the first record: BEGIN, or a snapshot. Borrows both. */

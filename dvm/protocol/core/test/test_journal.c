@@ -183,13 +183,27 @@ static void restart_daemon(struct sim *s, uint32_t vpid)
     sim_start(s, vpid);
 }
 
-/* A shrink that is cancelled while it drains, one that ends a job, a grow that is complete, and
- * one whose second daemon is lost after the first has called. */
+/* It asks to leave, with a deadline beyond all limits. */
+static void release_daemon(struct sim *s, uint32_t vpid)
+{
+    struct msg m = {.type = MSG_RELEASE_ME, .release_me = {.deadline_s = INT64_MAX}};
+
+    core_time(sim_core(s, vpid), sim_now(s), sim_now(s));
+    (void)core_inspect_send(sim_core(s, vpid), VPID_HEAD, CLASS_CONTROL, &m);
+    sim_drain(s, vpid);
+    dvm_wait_complete(s, "release-1", 10000);
+    restart_daemon(s, vpid);
+    dvm_wait_wired(s, 4, 10000);
+}
+
+/* A release, a shrink that is cancelled while it drains, one that ends a job, a grow that is
+ * complete, and one whose second daemon is lost after the first has called. */
 static void run_all_campaigns(struct sim *s)
 {
     struct api_campaign_request r = request_of(API_KIND_SHRINK, -1);
     char failing[] = "failing";
 
+    release_daemon(s, 3);
     (void)sim_submit(s, 0, 8, 600000, 0); /* on all daemons */
     sim_for(s, 1000);
     put_campaign(s, "cancelled", &r);

@@ -6,7 +6,7 @@
 #include "dvm/protocol/head/journal/record.h"
 #include "dvm/protocol/out/out.h"
 
-#define JOURNAL_PARTS_MAX 8
+#define JOURNAL_PARTS_MAX 16
 
 struct journal;
 

@@ -353,6 +353,51 @@ static void free_campaign_asker(struct record *r)
     free(r->campaign_asker.id);
 }
 
+/* --- releases */
+
+void record_put_release(struct buf *b, const struct record_release *r)
+{
+    buf_put_u32(b, r->id.vpid);
+    msg_put_epoch(b, r->id.epoch);
+    buf_put_u64(b, (uint64_t)r->deadline_s);
+    buf_put_u8(b, r->kill);
+    buf_put_u64(b, r->until_ms);
+}
+
+int record_get_release(struct cur *c, struct record_release *r, struct err *err)
+{
+    r->id.vpid = cur_u32(c);
+    r->id.epoch = msg_get_epoch(c);
+    r->deadline_s = (int64_t)cur_u64(c);
+    r->kill = msg_get_flag(c);
+    r->until_ms = cur_u64(c);
+    if (!c->bad && (r->id.vpid > VPID_MAX || epoch_none(r->id.epoch) || r->until_ms == 0 ||
+                    r->deadline_s < -1 || r->deadline_s > API_DEADLINE_MAX))
+        return err_set(err, "vpid %u, %lld s", r->id.vpid, (long long)r->deadline_s);
+    return 0;
+}
+
+static void put_release(struct buf *b, const struct record *r)
+{
+    record_put_release(b, &r->release);
+}
+
+static int get_release(struct cur *c, struct record *r, struct err *err)
+{
+    return record_get_release(c, &r->release, err);
+}
+
+static void put_release_window(struct buf *b, const struct record *r)
+{
+    buf_put_u64(b, r->release_window.until_ms);
+}
+
+static int get_release_window(struct cur *c, struct record *r, struct err *err)
+{
+    r->release_window.until_ms = cur_u64(c);
+    return 0;
+}
+
 /* --- all of them */
 
 static void free_nothing(struct record *r)
@@ -387,6 +432,9 @@ static const struct codec {
                               free_campaign_jobs},
     [RECORD_CAMPAIGN_ASKER] = {"CAMPAIGN_ASKER", put_campaign_asker, get_campaign_asker,
                                free_campaign_asker},
+    [RECORD_RELEASE] = {"RELEASE", put_release, get_release, free_nothing},
+    [RECORD_RELEASE_WINDOW] = {"RELEASE_WINDOW", put_release_window, get_release_window,
+                               free_nothing},
 };
 
 static bool is_type(unsigned type)

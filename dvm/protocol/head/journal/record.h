@@ -34,6 +34,8 @@ enum record_type {
     RECORD_CAMPAIGN_JOBS,    /* its drain ends jobs */
     RECORD_CAMPAIGN_ASKER,   /* its asker has attached to another daemon */
     RECORD_CAMPAIGN_STEP,    /* its phase changes */
+    RECORD_RELEASE,          /* a daemon that has asked to leave waits */
+    RECORD_RELEASE_WINDOW,   /* the daemons that wait are served, or wait longer */
     RECORD_TYPES
 };
 
@@ -89,6 +91,17 @@ struct record_event {
     struct api_event event;
 };
 
+struct record_release {
+    struct msg_target id;
+    int64_t deadline_s; /* -1: none */
+    bool kill;          /* jobs there are ended */
+    uint64_t until_ms;  /* the end of the window, if it is the first */
+};
+
+struct record_release_window {
+    uint64_t until_ms; /* 0: nobody waits any more */
+};
+
 struct record {
     enum record_type type;
     union {
@@ -108,6 +121,8 @@ struct record {
         struct record_campaign_op campaign_op;
         struct record_campaign_jobs campaign_jobs;
         struct record_campaign_asker campaign_asker;
+        struct record_release release;
+        struct record_release_window release_window;
     };
 };
 
@@ -126,6 +141,9 @@ int record_get_size(struct cur *c, struct record_size *r, struct err *err)
     __attribute__((warn_unused_result));
 void record_put_cpus(struct buf *b, const struct record_cpus *r);
 int record_get_cpus(struct cur *c, struct record_cpus *r, struct err *err)
+    __attribute__((warn_unused_result));
+void record_put_release(struct buf *b, const struct record_release *r);
+int record_get_release(struct cur *c, struct record_release *r, struct err *err)
     __attribute__((warn_unused_result));
 void record_put_event(struct buf *b, const struct api_event *e);
 int record_get_event(struct cur *c, struct api_event *e, struct err *err)

@@ -66,7 +66,7 @@ static void put_targets(struct buf *b, const struct campaign_target *list, size_
 
 static struct campaign_target *get_targets(struct cur *c, size_t *n)
 {
-    size_t count = cur_count(c, API_TARGETS_MAX, TARGET_BYTES_MIN);
+    size_t count = cur_count(c, VPID_MAX + 1, TARGET_BYTES_MIN);
     struct campaign_target *list = xcalloc(count + 1, sizeof(*list));
 
     for (*n = 0; *n < count; (*n)++) {
@@ -74,7 +74,7 @@ static struct campaign_target *get_targets(struct cur *c, size_t *n)
         if (*n && list[*n].id.vpid <= list[*n - 1].id.vpid)
             c->bad = true;
     }
-    c->bad |= count == 0 || list[0].id.vpid == VPID_HEAD;
+    c->bad |= count == 0;
     return list;
 }
 

@@ -31,7 +31,8 @@ struct campaigns {
     struct fence *fence;
     struct grow *grow; /* the batch of joiners */
     struct journal *journal;
-    struct campaign_table *table; /* changes by records only */
+    struct campaign_table *table; /* these two change by records only */
+    struct releases *releases;
 };
 
 /* campaign.c: the records. Each writes one; the fold (campaign_table.c) changes the campaign. */

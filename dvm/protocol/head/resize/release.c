@@ -3,7 +3,7 @@
  * drained node.
  *
  * In: RELEASE_ME of a member. Out: one shrink campaign without requester for all that have asked
- * within RELEASE_WINDOW_MS.
+ * within RELEASE_WINDOW_MS. Who waits is in the journal.
  *
  * The size bound is not changed, so that the members may come back. The nearest deadline of the
  * requests counts. Without room for one more campaign the daemons wait. */
@@ -17,24 +17,27 @@
 #include <utlist.h>
 
 struct release { /* one that a daemon has asked for within the window */
-    struct msg_target id;
-    int64_t seconds;
-    enum api_drain_mode mode;
+    struct record_release ask;
     struct release *next, *prev;
 };
 
-struct releases {
-    struct campaigns *cs;
+struct releases { /* the fold of RELEASE and RELEASE_WINDOW */
     struct release *list;
     uint64_t at_ms; /* end of the window; 0: no request waits */
 };
 
-struct releases *releases_create(struct campaigns *cs)
-{
-    struct releases *rs = xcalloc(1, sizeof(*rs));
+/* --- the fold */
 
-    rs->cs = cs;
-    return rs;
+static const struct release *find_release(const struct releases *rs, uint32_t vpid)
+{
+    const struct release *r;
+
+    DL_FOREACH(rs->list, r)
+    {
+        if (r->ask.id.vpid == vpid)
+            return r;
+    }
+    return NULL;
 }
 
 static void drop_releases(struct releases *rs)
@@ -48,6 +51,76 @@ static void drop_releases(struct releases *rs)
     }
 }
 
+static int fold_release(struct releases *rs, const struct record_release *ask, struct err *err)
+{
+    struct release *r;
+
+    if (find_release(rs, ask->id.vpid))
+        return err_set(err, "vpid %u waits already", ask->id.vpid);
+    r = xcalloc(1, sizeof(*r));
+    r->ask = *ask;
+    DL_APPEND(rs->list, r);
+    if (!rs->at_ms)
+        rs->at_ms = ask->until_ms;
+    return 0;
+}
+
+static int fold_record(void *state, const struct record *r, struct err *err)
+{
+    struct releases *rs = state;
+
+    if (r->type == RECORD_RELEASE)
+        return fold_release(rs, &r->release, err);
+    if (r->type != RECORD_RELEASE_WINDOW)
+        return 0;
+    if (!rs->list)
+        return err_set(err, "nobody waits");
+    rs->at_ms = r->release_window.until_ms;
+    if (!rs->at_ms)
+        drop_releases(rs);
+    return 0;
+}
+
+static void save_state(const void *state, struct buf *b)
+{
+    const struct releases *rs = state;
+    const struct release *r;
+
+    buf_put_u64(b, rs->at_ms);
+    DL_FOREACH(rs->list, r)
+    {
+        record_put_release(b, &r->ask);
+    }
+}
+
+static int load_state(void *state, struct cur *c, struct err *err)
+{
+    struct releases *rs = state;
+    uint64_t at_ms = cur_u64(c);
+
+    while (cur_left(c)) {
+        struct record_release ask = {0};
+
+        if (record_get_release(c, &ask, err) < 0)
+            return -1;
+        if (c->bad)
+            return 0;
+        if (fold_release(rs, &ask, err) < 0)
+            return -1;
+    }
+    rs->at_ms = at_ms;
+    return !at_ms == !rs->list ? 0 : err_set(err, "a window without releases, or the reverse");
+}
+
+struct releases *releases_create(struct journal *j)
+{
+    struct releases *rs = xcalloc(1, sizeof(*rs));
+    struct journal_part part = {rs, fold_record, save_state, load_state};
+
+    journal_add_part(j, &part);
+    return rs;
+}
+
 void releases_destroy(struct releases *rs)
 {
     if (!rs)
@@ -56,25 +129,34 @@ void releases_destroy(struct releases *rs)
     free(rs);
 }
 
-void release_ask(struct releases *rs, uint32_t from, const struct msg_release_me *m)
-{
-    const struct member *x = members_get(rs->cs->members, from);
-    struct release *r;
+/* --- requests, and the campaigns that they become */
 
-    if (!x || x->state != MEMBER_WIRED || incarnation_ending(rs->cs->inc))
+static int64_t limit_deadline(int64_t seconds)
+{
+    return seconds < 0 ? -1 : seconds > API_DEADLINE_MAX ? API_DEADLINE_MAX : seconds;
+}
+
+void release_ask(struct campaigns *cs, uint32_t from, const struct msg_release_me *m)
+{
+    const struct member *x = members_get(cs->members, from);
+    struct record r = {.type = RECORD_RELEASE,
+                       .release = {.deadline_s = limit_deadline(m->deadline_s),
+                                   .kill = m->kill,
+                                   .until_ms = cs->out->now_ms + RELEASE_WINDOW_MS}};
+
+    if (!x || x->state != MEMBER_WIRED || incarnation_ending(cs->inc) ||
+        find_release(cs->releases, from))
         return;
-    DL_FOREACH(rs->list, r)
-    {
-        if (r->id.vpid == from)
-            return;
-    }
-    r = xcalloc(1, sizeof(*r));
-    r->id = (struct msg_target){from, members_epoch(rs->cs->members, x)};
-    r->seconds = m->deadline_s;
-    r->mode = m->kill ? API_DRAIN_KILL : API_DRAIN_WAIT;
-    DL_APPEND(rs->list, r);
-    if (!rs->at_ms)
-        rs->at_ms = rs->cs->out->now_ms + RELEASE_WINDOW_MS;
+    r.release.id = (struct msg_target){from, members_epoch(cs->members, x)};
+    journal_note(cs->journal, &r);
+}
+
+/* They wait until then; 0: nobody does. */
+static void note_window(struct campaigns *cs, uint64_t until_ms)
+{
+    struct record r = {.type = RECORD_RELEASE_WINDOW, .release_window = {until_ms}};
+
+    journal_note(cs->journal, &r);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -86,24 +168,25 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* The daemons that have asked and are still wired, with the nearest of their deadlines. */
-static void gather_releases(const struct releases *rs, struct api_campaign_request *r)
+static void gather_releases(const struct campaigns *cs, struct api_campaign_request *r)
 {
     const struct release *x;
 
-    DL_FOREACH(rs->list, x)
+    DL_FOREACH(cs->releases->list, x)
     {
-        const struct member *m = roster_find(rs->cs->roster, x->id.vpid, x->id.epoch);
+        const struct record_release *a = &x->ask;
+        const struct member *m = roster_find(cs->roster, a->id.vpid, a->id.epoch);
 
         if (m && m->state == MEMBER_WIRED)
-            r->targets[r->ntargets++] = x->id.vpid;
-        if (x->seconds >= 0 && (r->deadline_s < 0 || x->seconds < r->deadline_s))
-            r->deadline_s = x->seconds;
-        r->drain_mode = x->mode;
+            r->targets[r->ntargets++] = a->id.vpid;
+        if (a->deadline_s >= 0 && (r->deadline_s < 0 || a->deadline_s < r->deadline_s))
+            r->deadline_s = a->deadline_s;
+        r->drain_mode = a->kill ? API_DRAIN_KILL : API_DRAIN_WAIT;
     }
     qsort(r->targets, r->ntargets, sizeof(*r->targets), compare_numbers);
 }
 
-void releases_steps(struct releases *rs)
+void releases_steps(struct campaigns *cs)
 {
     struct api_campaign_request r = {.kind = API_KIND_SHRINK,
                                      .keeps_size = true,
@@ -114,22 +197,21 @@ void releases_steps(struct releases *rs)
     struct err err = {0};
     char id[64];
 
-    if (!rs->at_ms || rs->at_ms > rs->cs->out->now_ms)
+    if (!cs->releases->at_ms || cs->releases->at_ms > cs->out->now_ms)
         return;
-    rs->at_ms = 0;
-    vpids = xcalloc(rs->cs->members->n + 1, sizeof(*vpids));
+    vpids = xcalloc(cs->members->n + 1, sizeof(*vpids));
     r.targets = vpids;
-    gather_releases(rs, &r);
+    gather_releases(cs, &r);
     snprintf(id, sizeof(id), CAMPAIGN_RELEASE_PREFIX "%llu",
-             (unsigned long long)campaign_table_releases(rs->cs->table) + 1);
-    if (r.ntargets && !incarnation_ending(rs->cs->inc) &&
-        campaign_admit(rs->cs, id, &r, false, NULL, &reason, &err) < 0) {
-        out_log(rs->cs->out, LOG_LEVEL_WARN, "%zu daemons that want to leave have to wait: %s",
+             (unsigned long long)campaign_table_releases(cs->table) + 1);
+    if (r.ntargets && !incarnation_ending(cs->inc) &&
+        campaign_admit(cs, id, &r, false, NULL, &reason, &err) < 0) {
+        out_log(cs->out, LOG_LEVEL_WARN, "%zu daemons that want to leave have to wait: %s",
                 r.ntargets, err.msg);
-        rs->at_ms = rs->cs->out->now_ms + RELEASE_WINDOW_MS;
+        note_window(cs, cs->out->now_ms + RELEASE_WINDOW_MS);
         return;
     }
-    drop_releases(rs);
+    note_window(cs, 0);
 }
 
 uint64_t releases_next_deadline(const struct releases *rs)

@@ -3,17 +3,18 @@
 #ifndef DVM_HEAD_RESIZE_RELEASE_H
 #define DVM_HEAD_RESIZE_RELEASE_H
 
-#include "dvm/protocol/wire/msg/msg.h"
+#include "dvm/protocol/head/journal/journal.h"
 
 #define RELEASE_WINDOW_MS 50
 
 struct campaigns;
 struct releases;
 
-struct releases *releases_create(struct campaigns *cs); /* borrows */
+/* A part of the journal, which it borrows. */
+struct releases *releases_create(struct journal *j);
 void releases_destroy(struct releases *rs);
-void release_ask(struct releases *rs, uint32_t from, const struct msg_release_me *m);
-void releases_steps(struct releases *rs);
+void release_ask(struct campaigns *cs, uint32_t from, const struct msg_release_me *m);
+void releases_steps(struct campaigns *cs);
 uint64_t releases_next_deadline(const struct releases *rs); /* UINT64_MAX: none */
 
 #endif

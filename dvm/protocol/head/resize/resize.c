@@ -32,7 +32,6 @@
 
 struct resize {
     struct campaigns cs;
-    struct releases *releases;
 };
 
 static bool is_fence_up(const void *arg)
@@ -73,10 +72,10 @@ struct resize *resize_create(const struct resize_uses *u)
                                 .ops = u->ops,
                                 .journal = u->journal,
                                 .table = u->campaigns,
+                                .releases = u->releases,
                                 .ack_ms = u->ack_ms,
                                 .fence = fence_create(u->jobs)};
     rs->cs.grow = grow_create(&rs->cs);
-    rs->releases = releases_create(&rs->cs);
     jobs_ask_resize(u->jobs, &answers);
     return rs;
 }
@@ -85,7 +84,6 @@ void resize_destroy(struct resize *rs)
 {
     if (!rs)
         return;
-    releases_destroy(rs->releases);
     grow_destroy(rs->cs.grow);
     fence_destroy(rs->cs.fence);
     free(rs);
@@ -106,7 +104,7 @@ static void step_campaigns(struct campaigns *cs)
 
 void resize_steps_before_jobs(struct resize *rs)
 {
-    releases_steps(rs->releases);
+    releases_steps(&rs->cs);
     step_campaigns(&rs->cs);
 }
 
@@ -119,7 +117,7 @@ void resize_steps_after_jobs(struct resize *rs)
 uint64_t resize_next_deadline(const struct resize *rs)
 {
     uint64_t campaigns = campaign_next_deadline(&rs->cs);
-    uint64_t releases = releases_next_deadline(rs->releases);
+    uint64_t releases = releases_next_deadline(rs->cs.releases);
 
     return campaigns < releases ? campaigns : releases;
 }
@@ -172,7 +170,7 @@ void resize_bound_changed(struct resize *rs)
 
 void resize_release_ask(struct resize *rs, uint32_t from, const struct msg_release_me *m)
 {
-    release_ask(rs->releases, from, m);
+    release_ask(&rs->cs, from, m);
 }
 
 void resize_request(struct resize *rs, uint32_t from, const struct msg_resize_ask *m)

@@ -32,6 +32,7 @@ struct resize_uses { /* borrowed */
     struct op_queue *ops;
     struct journal *journal;
     struct campaign_table *campaigns;
+    struct releases *releases;
     uint64_t ack_ms; /* time of silence after which a target is declared lost */
 };
 

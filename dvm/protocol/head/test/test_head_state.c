@@ -154,6 +154,20 @@ static void changes_that_do_not_fit_the_campaign_are_refused(void **state)
     head_fold_destroy(f);
 }
 
+static void releases_that_do_not_wait_are_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_CAMPAIGN_STEP);
+    struct record r = sample_record(RECORD_RELEASE_WINDOW);
+
+    assert_refused(f, r, "nobody waits");
+    must_take(f, RECORD_RELEASE);
+    assert_refused(f, sample_record(RECORD_RELEASE), "vpid 3 waits");
+    r.release_window.until_ms = 0;
+    assert_int_equal(take_record(f, &r, NULL), 0);
+    must_take(f, RECORD_RELEASE); /* the window has ended, and it is forgotten */
+    head_fold_destroy(f);
+}
+
 static void cpus_that_are_no_list_are_refused(void **state)
 {
     struct head_fold *f = fold_up_to(RECORD_ADMITTED);
@@ -233,6 +247,7 @@ int main(void)
         cmocka_unit_test(cpus_that_are_no_list_are_refused),
         cmocka_unit_test(changes_that_no_campaign_has_are_refused),
         cmocka_unit_test(changes_that_do_not_fit_the_campaign_are_refused),
+        cmocka_unit_test(releases_that_do_not_wait_are_refused),
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
         cmocka_unit_test(a_snapshot_after_other_records_is_refused),
         cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),

@@ -75,6 +75,8 @@ static const struct record samples[RECORD_TYPES] = {
     [RECORD_CAMPAIGN_OP] = {.campaign_op = {"alloc-1", 2, 41000}},
     [RECORD_CAMPAIGN_STEP] = {.campaign_step = {"alloc-1", CAMPAIGN_EV_CANCEL, 1700000000500,
                                                 RESIZE_CANCELLED, "", API_TOLD_EVENT}},
+    [RECORD_RELEASE] = {.release = {{3, {SAMPLE_INC, 2}}, 30, true, 1050}},
+    [RECORD_RELEASE_WINDOW] = {.release_window = {1100}},
 };
 
 struct record sample_record(unsigned type)

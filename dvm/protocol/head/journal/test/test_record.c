@@ -135,13 +135,9 @@ static void campaigns_that_no_head_has_are_refused(void **state)
 {
     struct campaign c = *sample_record(RECORD_CAMPAIGN).campaign;
     struct campaign_target turned[] = {{.id.vpid = 4}, {.id.vpid = 3}};
-    struct campaign_target head = {.id.vpid = VPID_HEAD};
     struct record r = {.type = RECORD_CAMPAIGN, .campaign = &c};
 
     c.targets = turned;
-    assert_record_refused(r, "malformed");
-    c.targets = &head;
-    c.ntargets = 1;
     assert_record_refused(r, "malformed");
     c.ntargets = 0;
     assert_record_refused(r, "malformed");
@@ -157,6 +153,12 @@ static void campaigns_that_no_head_has_are_refused(void **state)
     r = sample_record(RECORD_CAMPAIGN_STEP);
     r.campaign_step.event = 0;
     assert_record_refused(r, "event 0");
+    r = sample_record(RECORD_RELEASE);
+    r.release.deadline_s = -2;
+    assert_record_refused(r, "-2 s");
+    r = sample_record(RECORD_RELEASE);
+    r.release.id.epoch = (struct epoch){0, 0};
+    assert_record_refused(r, "vpid 3");
 }
 
 static void every_record_is_decoded_as_it_was_encoded(void **state)
