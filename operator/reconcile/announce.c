@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Kubernetes Events, which `kubectl describe` shows. */
+/* Kubernetes Events, which `kubectl describe` shows. The same Event again counts the object up;
+ * tally.c decides. The object is applied: a count-up whose object is lost creates it. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/model/timestamp.h"
@@ -8,48 +9,78 @@
 #include <inttypes.h>
 #include <unistd.h>
 
-static void on_posted(int status, const json_t *body, const struct err *err, void *arg)
+static void on_written(int status, const json_t *body, const struct err *err, void *arg)
 {
-    if (status != 201)
-        log_warn("an Event could not be posted status=%d: %s", status, err->msg);
+    if (status != 200 && status != 201)
+        log_warn("an Event could not be written status=%d: %s", status, err->msg);
 }
 
-static json_t *event_of(const struct cluster *c, bool warning, enum reason reason, const char *note)
+static json_t *reference_to(const struct cluster *c)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "apiVersion", CLUSTER_GROUP "/" CLUSTER_VERSION,
+                     "kind", CLUSTER_KIND, "name", c->name, "namespace", c->ns, "uid", c->uid);
+}
+
+struct announcement {
+    const char *name;
+    bool warning;
+    enum reason reason;
+    const char *note;
+    struct tally_write write;
+};
+
+static json_t *event_of(const struct cluster *c, const struct announcement *a)
 {
     int64_t now_ms = (int64_t)loop_wall_ms();
-    FREE_AUTO char *now = timestamp_s(now_ms);
-    FREE_AUTO char *name = xasprintf("%s.%" PRIx64 ".", c->name, (uint64_t)now_ms);
+    FREE_AUTO char *first = timestamp_s(now_ms - (int64_t)a->write.age_ms);
+    FREE_AUTO char *last = timestamp_s(now_ms);
+    FREE_AUTO char *text =
+        xasprintf("%s%s", a->write.similar ? "(with similar Events) " : "", a->note);
     char host[64] = "";
 
     gethostname(host, sizeof(host) - 1);
-    json_t *about =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "apiVersion", CLUSTER_GROUP "/" CLUSTER_VERSION,
-                  "kind", CLUSTER_KIND, "name", c->name, "namespace", c->ns, "uid", c->uid,
-                  "resourceVersion", c->resource_version);
     json_t *o =
         json_pack("{s:s, s:s, s:{s:s, s:s}, s:o}", "apiVersion", "v1", "kind", "Event", "metadata",
-                  "generateName", name, "namespace", c->ns, "involvedObject", about);
-    json_object_set_new(o, "type", json_string(warning ? "Warning" : "Normal"));
-    json_object_set_new(o, "reason", json_string(reason_word(reason)));
-    json_object_set_new(o, "message", json_string(note));
+                  "name", a->name, "namespace", c->ns, "involvedObject", reference_to(c));
+    json_object_set_new(o, "type", json_string(a->warning ? "Warning" : "Normal"));
+    json_object_set_new(o, "reason", json_string(reason_word(a->reason)));
+    json_object_set_new(o, "message", json_string(text));
     json_object_set_new(o, "source", json_pack("{s:s}", "component", CLUSTER_MANAGER));
-    json_object_set_new(o, "firstTimestamp", json_string(now));
-    json_object_set_new(o, "lastTimestamp", json_string(now));
-    json_object_set_new(o, "count", json_integer(1));
+    json_object_set_new(o, "firstTimestamp", json_string(first));
+    json_object_set_new(o, "lastTimestamp", json_string(last));
+    json_object_set_new(o, "count", json_integer((json_int_t)a->write.count));
     json_object_set_new(o, "reportingComponent", json_string(CLUSTER_MANAGER));
     json_object_set_new(o, "reportingInstance", json_string(host));
     return o;
 }
 
-void announce_event(struct reconciler *r, const struct cluster *c, bool warning, enum reason reason,
-                    const char *note)
+static void write_event(struct reconciler *r, const struct cluster *c, const struct announcement *a)
 {
     struct err err = {0};
-    FREE_AUTO char *path = xasprintf("/api/v1/namespaces/%s/events", c->ns);
-    json_t *body = event_of(c, warning, reason, note);
-    struct kube_verb v = {.method = "POST", .path = path, .body = body};
+    FREE_AUTO char *path =
+        xasprintf("/api/v1/namespaces/%s/events/%s?fieldManager=" CLUSTER_MANAGER "&force=true",
+                  c->ns, a->name);
+    json_t *body = event_of(c, a);
+    struct kube_verb v = {.method = "PATCH",
+                          .path = path,
+                          .content_type = "application/apply-patch+yaml",
+                          .body = body};
 
-    if (!kube_request(r->o.kube, &v, on_posted, NULL, &err))
-        log_warn("an Event could not be posted cluster=%s/%s: %s", c->ns, c->name, err.msg);
+    if (!kube_request(r->o.kube, &v, on_written, NULL, &err))
+        log_warn("an Event could not be written cluster=%s/%s: %s", c->ns, c->name, err.msg);
     json_decref(body);
+}
+
+void announce_event(const struct run *run, bool warning, enum reason reason, const char *note)
+{
+    struct entry *e = run->e;
+    struct announcement a = {.warning = warning, .reason = reason, .note = note};
+
+    if (!e->tally)
+        e->events_begin = loop_wall_ms() << 16;
+    if (!tally_take(&e->tally, reason, note, loop_now_ms(e->r->o.loop), &a.write))
+        return;
+    FREE_AUTO char *name = xasprintf("%s.%" PRIx64, run->c.name, e->events_begin + a.write.serial);
+    a.name = name;
+    write_event(e->r, &run->c, &a);
 }

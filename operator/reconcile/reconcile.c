@@ -38,6 +38,8 @@ static void entry_reset(struct entry *e, const char *uid)
 {
     headlink_destroy(e->head);
     news_clear(&e->news);
+    tally_destroy(e->tally);
+    e->tally = NULL;
     credentials_clear(&e->creds);
     credentials_progress_destroy(e->creds_progress);
     e->creds_progress = NULL;
@@ -191,7 +193,7 @@ static void on_status_event(bool warning, enum reason reason, const char *note, 
     log_info("event cluster=%s reason=%s: %s", run->e->key, reason_word(reason), note);
     if (r->metrics)
         count_event(r->metrics, reason);
-    announce_event(r, &run->c, warning, reason, note);
+    announce_event(run, warning, reason, note);
 }
 
 static void status_is_written(struct run *run)

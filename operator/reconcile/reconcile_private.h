@@ -10,6 +10,7 @@
 #include "operator/reconcile/credentials.h"
 #include "operator/reconcile/headlink.h"
 #include "operator/reconcile/reconcile.h"
+#include "operator/reconcile/tally.h"
 #include "operator/status/status.h"
 
 #include <uthash.h>
@@ -97,6 +98,8 @@ struct entry {
     struct status_trouble creds_trouble;
     struct plan_answer answer;
     struct news news;
+    struct tally *tally;   /* of the Events about the cluster; NULL: none yet */
+    uint64_t events_begin; /* the names of Events are counted from here */
     uint64_t size_refused; /* sequence of the size message that the head called too old; 0: none */
     struct run *run;       /* NULL: no pass runs */
     UT_hash_handle hh;
@@ -206,8 +209,8 @@ struct reread {
 };
 void reread_object(struct run *run, const struct reread *r);
 
-/* announce.c: posts one Kubernetes Event about the cluster; a failure is only logged. */
-void announce_event(struct reconciler *r, const struct cluster *c, bool warning, enum reason reason,
-                    const char *note);
+/* announce.c: writes one Kubernetes Event about the cluster, or counts an earlier one up; a failure
+ * is only logged. */
+void announce_event(const struct run *run, bool warning, enum reason reason, const char *note);
 
 #endif
