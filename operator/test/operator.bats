@@ -207,6 +207,19 @@ END
     condition Available AllMembersWired
 }
 
+available_events() { kn get events -o jsonpath='{range .items[?(@.reason=="Available")]}{.count} {.message}{"\n"}{end}'; }
+available_is_counted() { [ "$(available_events)" = "2 2 of 2 members are wired." ]; }
+
+@test "an Event that comes again counts the first one up" {
+    running 2
+    until_true 30 says Available "2 of 2 members are wired."
+    order away
+    condition Available HeadUnreachable
+    order back
+    condition Available AllMembersWired
+    until_true 30 available_is_counted
+}
+
 @test "C17: the user's deadline ends the wait for a head that does not answer" {
     running 4 '"drain": {"deadlineSeconds": 1}'
     order away
