@@ -183,7 +183,7 @@ $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
 # The tests of dvm/protocol/wire share a sample of every message, one of dvm/protocol/core a daemon in the middle of its work.
 SCENE := dvm/protocol/core/test/scene.o dvm/protocol/wire/test/samples.o dvm/protocol/wire/msg/test/samples.o
 $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/wire/test/test_*.c dvm/protocol/wire/msg/test/test_*.c)): $(patsubst %,$(BUILD)/$(v)/dvm/protocol/wire/%/samples.o,test msg/test)))
-$(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/head/journal/test/test_record $(BUILD)/$(v)/dvm/protocol/head/test/test_head_state: $(BUILD)/$(v)/dvm/protocol/head/journal/test/samples.o))
+$(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/head/journal/test/test_record $(BUILD)/$(v)/dvm/protocol/head/test/test_head_state: $(BUILD)/$(v)/dvm/protocol/head/journal/test/samples.o $(BUILD)/$(v)/dvm/protocol/wire/test/samples.o))
 # All of dvm/protocol/core, and more, start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/files/test/test_files_in_dvm.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
 $(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/test/test_%,refuse verbs origin): $(SCENE:%=$(BUILD)/$(v)/%)))

@@ -145,8 +145,8 @@ gate_state() {
     code_files | matching_code '[[:space:]]*extern [^(]*;' | no_match "$constant" | refuse "is exported state"
 }
 
-# The head's tables of members and of campaigns change by the fold of their records alone (docs/head.md). slots.c has the
-# sums that follow from ranks. A campaign is constant, but for the draft of a new one.
+# The head's tables of members, of campaigns and of jobs change by the fold of their records alone (docs/head.md). slots.c
+# has the sums that follow from ranks. A campaign is constant, but for the draft of a new one.
 gate_journal() {
     local rc=0
     code_files | only '^dvm/protocol/head/' | no_match '/test/|/members/(roster|slots)\.c$' |
@@ -156,6 +156,9 @@ gate_journal() {
         matching_code '(|[[:space:]]+|.*[^[:alnum:]_[:space:]][[:space:]]*|.*(static|extern) )struct campaign \*' |
         no_match 'struct campaign \*\)?draft' |
         refuse "can change a campaign without a record" || rc=1
+    code_files | only '^dvm/protocol/head/' | no_match '/test/|/jobs/job_table\.c$' |
+        matching_code "$(call 'fsm_step') *&job_fsm|.*kept->[a-z_.>-]*[a-z_]+ *([-+|&^]?=[^=]|[+][+]|--)" |
+        refuse "changes jobs without a record" || rc=1
     return "$rc"
 }
 

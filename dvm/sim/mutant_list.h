@@ -90,6 +90,7 @@
     X(OUT_FOREVER, "a mapped-out link is never taken back")                                        \
     X(NO_REDIAL, "a lost link is not made again")                                                  \
     X(RECORD_UNKEPT, "steps of members are not appended to the journal")                           \
+    X(RESULT_UNKEPT, "results of jobs are not appended to the journal")                            \
     X(SNAPSHOT_LACKS, "a snapshot does not restore the number of repairs")                         \
     X(UNRECORDED, "the size bound changes without a record")                                       \
     X(CAMPAIGN_UNKEPT, "what becomes of targets is not appended to the journal")                   \

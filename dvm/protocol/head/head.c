@@ -79,7 +79,8 @@ struct head *head_create(const struct head_opts *o, struct out *out, struct memb
                                               .inc = h->known.inc,
                                               .bound = h->known.bound,
                                               .roster = h->known.roster,
-                                              .ledger = h->known.ledger});
+                                              .ledger = h->known.ledger,
+                                              .table = h->known.jobs});
     h->resize = resize_create(&(struct resize_uses){.out = out,
                                                     .members = members,
                                                     .rml = rml,

@@ -18,12 +18,14 @@ void head_state_init(struct head_state *s, struct out *out, struct members *memb
         roster_create(&(struct roster_uses){s->journal, out, members, s->inc, s->bound, s->ledger});
     s->campaigns = campaign_table_create(s->journal);
     s->releases = releases_create(s->journal);
+    s->jobs = job_table_create(s->journal);
 }
 
 void head_state_free(struct head_state *s)
 {
     releases_destroy(s->releases);
     campaign_table_destroy(s->campaigns);
+    job_table_destroy(s->jobs);
     roster_destroy(s->roster);
     cpu_ledger_destroy(s->ledger);
     size_bound_destroy(s->bound);

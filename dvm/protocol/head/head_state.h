@@ -4,6 +4,7 @@
 #ifndef DVM_HEAD_HEAD_STATE_H
 #define DVM_HEAD_HEAD_STATE_H
 
+#include "dvm/protocol/head/jobs/job_table.h"
 #include "dvm/protocol/head/journal/event_log.h"
 #include "dvm/protocol/head/journal/incarnation.h"
 #include "dvm/protocol/head/journal/journal.h"
@@ -22,6 +23,7 @@ struct head_state {
     struct roster *roster;
     struct campaign_table *campaigns;
     struct releases *releases;
+    struct job_table *jobs;
 };
 
 /* Empty until the first record: BEGIN, or a snapshot. Borrows both. */

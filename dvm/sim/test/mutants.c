@@ -81,6 +81,7 @@ static const struct row rows[] = {
     {"out-forever", "mapped-out-comes-back", 100, 0, false},
     {"no-redial", "mapped-out-comes-back", 100, 0, false},
     {"record-unkept", "journal-is-the-state", 100, 0, false},
+    {"result-unkept", "journal-is-the-state", 100, 0, false},
     {"snapshot-lacks", "journal-is-the-state", 100, 0, false},
     {"unrecorded", "journal-is-the-state", 100, 0, false},
     {"campaign-unkept", "journal-is-the-state", 100, 0, false},

@@ -143,6 +143,62 @@ static void the_state_of_the_head_is_the_fold_of_its_records(void **state)
     head_fold_destroy(k.fold);
 }
 
+static void submit_job(struct sim *s, uint32_t client, char *ms, char *code, uint32_t ranks)
+{
+    char *argv[] = {ms, code, NULL};
+    char *env[] = {"KEPT=1", NULL};
+    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = ranks};
+    struct job_spec spec = {.parent_nspace = "", .napps = 1, .apps = &app};
+
+    core_submit(sim_core(s, 1), client, &spec);
+    sim_drain(s, 1);
+    sim_for(s, 100);
+}
+
+static bool all_are_done(struct sim *s, void *arg)
+{
+    for (uint32_t client = 0; client < *(uint32_t *)arg; client++) {
+        if (!sim_job(s, client)->done)
+            return false;
+    }
+    return true;
+}
+
+static size_t state_bytes(const struct keeper *k)
+{
+    BUF_AUTO struct buf b = {0};
+
+    buf_init(&b, STATE_MAX);
+    head_fold_save(k->fold, &b);
+    return b.len;
+}
+
+static void jobs_that_run_wait_fail_and_end_are_in_the_state(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 4, .started = 4, .slots = 2});
+    uint32_t n = 3;
+    struct keeper k;
+    size_t empty;
+
+    dvm_wait_wired(s, 4, 10000);
+    keep_records(&k, s);
+    empty = state_bytes(&k);
+    submit_job(s, 0, "2000", "0", 8);
+    assert_true(state_bytes(&k) > empty); /* it runs */
+    submit_job(s, 1, "100", "3", 8);      /* it waits, and will fail */
+    submit_job(s, 2, "100", "0", 8000);   /* it never fits */
+    assert_same_state(&k);
+    head_fold_destroy(k.fold);
+    keep_records(&k, s); /* the snapshot has a running and a queued job */
+    assert_true(sim_until(s, all_are_done, &n, 60000));
+    assert_int_equal(sim_job(s, 1)->exit_code, 3);
+    sim_for(s, 5000);
+    assert_same_state(&k);
+    assert_int_equal(state_bytes(&k), empty); /* they are forgotten */
+    sim_destroy(s);
+    head_fold_destroy(k.fold);
+}
+
 static void a_snapshot_at_any_time_replaces_the_records_before_it(void **state)
 {
     struct sim *s = dvm_boot(&(struct dvm_shape){.members = 4, .started = 4, .slots = 2});
@@ -244,6 +300,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_state_of_the_head_is_the_fold_of_its_records),
+        cmocka_unit_test(jobs_that_run_wait_fail_and_end_are_in_the_state),
         cmocka_unit_test(a_snapshot_at_any_time_replaces_the_records_before_it),
         cmocka_unit_test(a_campaign_in_each_step_is_in_the_snapshot),
     };

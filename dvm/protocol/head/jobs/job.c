@@ -5,7 +5,8 @@
  * the daemon whose client has submitted the job: state, map, end.
  *
  * The files of this folder, from the bottom up; each calls only those before it:
- *   job.c         the record: state, reason, accessors
+ *   job_table     the accepted jobs in the head's journal: submitter, specification, state, result
+ *   job.c         a job beside its entry there: reason, accessors
  *   job_family    parents and children: jobs that ranks of other jobs have spawned
  *   job_news      ends of ranks while their job goes on
  *   job_slots     slots and hardware threads that ranks hold
@@ -39,6 +40,7 @@ struct jobs *jobs_create(const struct jobs_uses *u)
     js->bound = u->bound;
     js->roster = u->roster;
     js->ledger = u->ledger;
+    js->table = u->table;
     js->slots = (struct slots){u->members, u->ledger};
     js->changes = 1;
     return js;
@@ -80,7 +82,6 @@ void job_free(struct job *j)
     free(j->losses);
     free(j->news);
     free(j->map.nspace);
-    job_spec_free(&j->map.spec);
     free(j->reason);
     free(j->kin_text);
     free(j);
@@ -116,12 +117,12 @@ bool job_mapped(const struct job *j)
 
 bool job_running(const struct job *j)
 {
-    return j->sent && !job_state_over(j->state);
+    return j->sent && !job_state_over(j->kept->state);
 }
 
 bool job_failing(const struct job *j)
 {
-    return j->failure != 0;
+    return j->kept->result.failure != 0;
 }
 
 bool job_on_node(const struct job *j, size_t node)
@@ -136,7 +137,7 @@ bool job_rank_running(const struct job *j, uint32_t rank)
 
 struct msg_target job_submitter(const struct job *j)
 {
-    return (struct msg_target){j->submit_vpid, j->submit_epoch};
+    return (struct msg_target){j->kept->accepted.submit_vpid, j->kept->accepted.submit_epoch};
 }
 
 bool job_needs_grow(const struct job *j)
@@ -154,9 +155,10 @@ void job_tell(struct jobs *js, const struct job *j, const struct msg *m)
 {
     struct err err = {0};
 
-    if (!members_current(js->members, j->submit_vpid, j->submit_epoch))
+    if (!members_current(js->members, j->kept->accepted.submit_vpid,
+                         j->kept->accepted.submit_epoch))
         return;
-    if (rml_send(js->rml, j->submit_vpid, CLASS_LAUNCH, m, &err) < 0)
+    if (rml_send(js->rml, j->kept->accepted.submit_vpid, CLASS_LAUNCH, m, &err) < 0)
         out_log(js->out, LOG_LEVEL_WARN, "job %s: %s", j->map.nspace, err.msg);
 }
 
@@ -182,11 +184,11 @@ void job_tell_state(struct jobs *js, const struct job *j)
     struct msg m = {
         .type = MSG_JOB_STATE,
         .job_state = {.nspace = j->map.nspace,
-                      .client = j->submit_client,
-                      .state = (enum job_state)j->state,
-                      .reason = j->state == JOB_RUNNING && j->note ? j->note : j->reason}};
+                      .client = j->kept->accepted.submit_client,
+                      .state = (enum job_state)j->kept->state,
+                      .reason = j->kept->state == JOB_RUNNING && j->note ? j->note : j->reason}};
 
-    if (j->state == JOB_STARTED)
+    if (j->kept->state == JOB_STARTED)
         vpids = stdin_vpids(j, &m.job_state.nstdin);
     m.job_state.stdin_vpids = vpids;
     job_tell(js, j, &m);
@@ -201,16 +203,16 @@ void job_set_reason(struct job *j, const char *text)
 void job_step(struct jobs *js, struct job *j, enum job_event ev)
 {
     struct err err = {0};
-    int from = j->state;
+    int from = j->kept->state;
 
-    if (fsm_step(&job_fsm, &j->state, ev, NULL, &err) < 0) {
+    if (job_table_step(js->table, j->kept, ev, &err) < 0) {
         out_log(js->out, LOG_LEVEL_ERROR, "job %s: %s", j->map.nspace, err.msg);
         return;
     }
     j->due = true;
     js->changes++;
     out_log(js->out, LOG_LEVEL_DEBUG, "job %s: %s -> %s on %s", j->map.nspace,
-            fsm_state_name(&job_fsm, from), fsm_state_name(&job_fsm, j->state),
+            fsm_state_name(&job_fsm, from), fsm_state_name(&job_fsm, j->kept->state),
             fsm_event_name(&job_fsm, ev));
 }
 
@@ -259,8 +261,8 @@ void jobs_each(const struct jobs *js, void (*on)(void *arg, const struct job_loo
     {
         struct job_look x = {.nspace = j->map.nspace,
                              .reason = j->reason,
-                             .state = j->state,
-                             .exit_code = j->exit_code,
+                             .state = j->kept->state,
+                             .exit_code = j->kept->result.exit_code,
                              .mapped = j->mapped,
                              .sent = j->sent,
                              .queued = j->queued,

@@ -5,6 +5,7 @@
 
 #include "api/dvm.h"
 #include "api/reason.h"
+#include "dvm/protocol/head/jobs/job_table.h"
 #include "dvm/protocol/head/journal/incarnation.h"
 #include "dvm/protocol/head/members/roster.h"
 #include "dvm/protocol/head/members/size_bound.h"
@@ -42,6 +43,7 @@ struct jobs_uses { /* borrowed */
     const struct size_bound *bound;
     const struct roster *roster;
     struct cpu_ledger *ledger;
+    struct job_table *table;
 };
 
 struct jobs *jobs_create(const struct jobs_uses *uses);
@@ -65,7 +67,7 @@ size_t jobs_count(const struct jobs *js);
 
 /* Messages of daemons. Reports of daemons that are not the job's, or about ended jobs, change
  * nothing. */
-void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m); /* takes m->spec */
+void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m); /* copies */
 void job_signal(struct jobs *js, const struct msg_signal *m);
 void job_launched(struct jobs *js, uint32_t from, const struct msg_ranks *m);
 void job_registered(struct jobs *js, uint32_t from, const struct msg_job_name *m);

@@ -35,9 +35,9 @@ void job_debug_stop_prepare(struct job *j)
 
 void job_debug_stop_check(struct jobs *js, struct job *j)
 {
-    bool runs = j->state == JOB_RUNNING || j->state == JOB_REGISTERED;
+    bool runs = j->kept->state == JOB_RUNNING || j->kept->state == JOB_REGISTERED;
 
-    if (!runs || j->due || j->continued || j->failure || j->nstopped == 0 ||
+    if (!runs || j->due || j->continued || j->kept->result.failure || j->nstopped == 0 ||
         j->nnodes_settled < j->nnodes_stop)
         return;
     free(j->reason);
@@ -47,7 +47,7 @@ void job_debug_stop_check(struct jobs *js, struct job *j)
 
 static void resume_job(struct jobs *js, struct job *j)
 {
-    if (j->state != JOB_READY_FOR_DEBUG || j->failure)
+    if (j->kept->state != JOB_READY_FOR_DEBUG || j->kept->result.failure)
         return;
     job_news_as_reason(j);
     job_step(js, j, JOB_EV_CONTINUE);
@@ -72,7 +72,7 @@ static void count_stopped(struct jobs *js, struct job *j, int node, uint32_t hel
     j->daemons[node].nstopped = held;
     settle_node(j, node);
     none = none && j->nstopped == 0;
-    if (none && j->state == JOB_READY_FOR_DEBUG) {
+    if (none && j->kept->state == JOB_READY_FOR_DEBUG) {
         j->continued = true;
         resume_job(js, j);
     }
@@ -90,7 +90,7 @@ void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held
     struct job *j = jobs_find(js, m->nspace);
     int node = j && j->sent && j->stops ? job_launch_node(&j->map, from) : -1;
 
-    if (node < 0 || job_state_over(j->state) || j->daemons[node].gone ||
+    if (node < 0 || job_state_over(j->kept->state) || j->daemons[node].gone ||
         m->nstopped > j->map.nranks)
         return;
     count_stopped(js, j, node, m->nstopped);
@@ -111,7 +111,7 @@ static void tell_daemons(struct jobs *js, const struct job *j, uint32_t rank)
 /* False: the job has no rank that stops. A job that is not sent yet will not stop any more. */
 static bool continue_ranks(struct jobs *js, struct job *j, uint32_t rank)
 {
-    if (!j || job_state_over(j->state) || j->map.spec.stop == JOB_STOP_NONE)
+    if (!j || job_state_over(j->kept->state) || j->map.spec.stop == JOB_STOP_NONE)
         return false;
     if (rank == JOB_RANK_ALL) {
         j->continued = true;
@@ -137,7 +137,7 @@ int job_continue_put(struct jobs *js, const char *nspace, enum api_reason *reaso
 {
     struct job *j = jobs_find(js, nspace);
 
-    if (!j || job_state_over(j->state)) {
+    if (!j || job_state_over(j->kept->state)) {
         *reason = API_REASON_NOT_FOUND;
         return err_code(err, 404, "no job %s waits or runs", nspace);
     }

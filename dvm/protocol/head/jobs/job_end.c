@@ -18,7 +18,8 @@
 
 static void tell_ended(struct jobs *js, const struct job *j, uint32_t vpid)
 {
-    struct msg ended = {.type = MSG_JOB_ENDED, .job_ended = {j->map.nspace, j->exit_code}};
+    struct msg ended = {.type = MSG_JOB_ENDED,
+                        .job_ended = {j->map.nspace, j->kept->result.exit_code}};
     struct err err = {0};
 
     if (rml_send(js->rml, vpid, CLASS_LAUNCH, &ended, &err) < 0)
@@ -58,8 +59,8 @@ static void tell_all_ended(struct jobs *js, struct job *j)
 /* The end of the job's own ranks, then that of the jobs which they have spawned. */
 static char *final_text(const struct job *j)
 {
-    const char *own = j->failure || j->nbad ? j->reason : "";
-    bool kin = j->kin_text && !j->failure;
+    const char *own = j->kept->result.failure || j->nbad ? j->reason : "";
+    bool kin = j->kin_text && !j->kept->result.failure;
 
     return xasprintf("%s%s%s", own, kin && *own ? "; " : "", kin ? j->kin_text : "");
 }
@@ -70,13 +71,15 @@ static bool notify_submitter(struct jobs *js, struct job *j)
 {
     FREE_AUTO uint32_t *vpids = xcalloc(j->map.nnodes + 1, sizeof(*vpids));
     FREE_AUTO char *text = final_text(j);
-    struct msg done = {.type = MSG_DONE,
-                       .done = {.nspace = j->map.nspace,
-                                .client = j->submit_client,
-                                .exit_code = j->exit_code ? j->exit_code : j->kin_code,
-                                .text = text,
-                                .output_vpids = vpids}};
-    bool is_home = j->submit_vpid == j->map.home_vpid && j->submit_client == j->map.home_client;
+    struct msg done = {
+        .type = MSG_DONE,
+        .done = {.nspace = j->map.nspace,
+                 .client = j->kept->accepted.submit_client,
+                 .exit_code = j->kept->result.exit_code ? j->kept->result.exit_code : j->kin_code,
+                 .text = text,
+                 .output_vpids = vpids}};
+    bool is_home = j->kept->accepted.submit_vpid == j->map.home_vpid &&
+                   j->kept->accepted.submit_client == j->map.home_client;
 
     tell_all_ended(js, j);
     if (j->nchildren)
@@ -93,7 +96,7 @@ static bool notify_submitter(struct jobs *js, struct job *j)
 
 void job_end_notify(struct jobs *js, struct job *j)
 {
-    if (j && !j->failure)
+    if (j && !j->kept->result.failure)
         job_news_as_reason(j); /* it may have ended while it was stopped for a debugger */
     while (j && notify_submitter(js, j))
         j = job_family_left(js, j);
@@ -111,7 +114,7 @@ static void free_history(struct jobs *js, struct job_history *h)
 
 static enum job_state failed_state(const struct job *j)
 {
-    switch (j->failure) {
+    switch (j->kept->result.failure) {
     case JOB_EV_ABORT:
         return JOB_ABORTED;
     case JOB_EV_KILL:
@@ -130,10 +133,10 @@ static void add_history(struct jobs *js, const struct job *j)
     struct job_history *h = xcalloc(1, sizeof(*h));
 
     h->job.id = xstrdup(j->map.nspace);
-    h->job.state = j->failure ? failed_state(j) : JOB_TERMINATED;
+    h->job.state = j->kept->result.failure ? failed_state(j) : JOB_TERMINATED;
     h->job.reason = xstrdup(j->reason);
     h->job.ranks = j->map.nranks;
-    h->job.exit_code = j->exit_code;
+    h->job.exit_code = j->kept->result.exit_code;
     h->job.vpids = xcalloc(j->map.nnodes + 1, sizeof(*h->job.vpids));
     for (size_t i = 0; i < j->map.nnodes; i++)
         h->job.vpids[h->job.nvpids++] = j->map.nodes[i].vpid;
@@ -151,6 +154,7 @@ void job_end_retire(struct jobs *js, struct job *j)
     DL_DELETE(js->list, j);
     js->n--;
     js->kick = true;
+    job_table_forget(js->table, j->kept);
     job_free(j);
 }
 
@@ -167,10 +171,10 @@ void job_end_free_history(struct jobs *js)
 static void view_job(const struct job *j, struct api_dvm_job *x)
 {
     x->id = xstrdup(j->map.nspace);
-    x->state = (enum job_state)j->state;
+    x->state = (enum job_state)j->kept->state;
     x->reason = xstrdup(j->reason);
     x->ranks = j->map.nranks;
-    x->exit_code = j->exit_code;
+    x->exit_code = j->kept->result.exit_code;
     x->vpids = xcalloc(j->map.nnodes + 1, sizeof(*x->vpids));
     for (size_t i = 0; i < j->map.nnodes; i++)
         x->vpids[x->nvpids++] = j->map.nodes[i].vpid;

@@ -36,17 +36,16 @@ void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code,
     char text[2048];
     va_list ap;
 
-    if (job_state_over(j->state) || j->failure)
+    if (job_state_over(j->kept->state) || j->kept->result.failure)
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
-    j->failure = how;
-    j->exit_code = exit_code;
     free(j->reason);
     j->reason = j->losses ? xasprintf("%s; before, %u of %u ranks failed or were lost: %s", text,
                                       j->nbad, j->map.nranks, j->losses)
                           : xstrdup(text);
+    job_table_result(js->table, j->kept, how, exit_code, j->reason);
     j->queued = false;
     j->held_ms = 0;
     out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, text);
@@ -73,7 +72,7 @@ static void end_children(struct jobs *js, const struct job *parent)
     {
         if (!job_family_is_child(j, parent))
             continue;
-        if (job_state_over(j->state))
+        if (job_state_over(j->kept->state))
             end_children(js, j);
         else
             job_fail_with_parent(js, j, parent);
@@ -103,13 +102,14 @@ void job_signal(struct jobs *js, const struct msg_signal *m)
 
     if (!j)
         return;
-    if (job_state_over(j->state)) {
+    if (job_state_over(j->kept->state)) {
         if (ends_jobs(signum)) /* prun waits for the children */
             fail_family(js, j, exit_code_of_signal(signum ? signum : SIGTERM), "by the user");
     } else if (signum == SIGKILL && j->sent) {
         job_fail(js, j, JOB_EV_KILL, exit_code_of_signal(SIGKILL), "ended by the user");
-        if (j->failure == JOB_EV_KILL && j->exit_code > 128)
-            j->exit_code = exit_code_of_signal(SIGKILL); /* a SIGKILL after a SIGTERM */
+        if (j->kept->result.failure == JOB_EV_KILL && j->kept->result.exit_code > 128)
+            job_table_result(js->table, j->kept, JOB_EV_KILL, exit_code_of_signal(SIGKILL),
+                             j->reason); /* a SIGKILL after a SIGTERM */
         kill_ranks(js, j, SIGKILL, 0);
     } else if (signum == 0) {
         job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter has disconnected");
@@ -126,7 +126,7 @@ int job_signal_put(struct jobs *js, const char *nspace, int signum, enum api_rea
     const struct job *j = jobs_find(js, nspace);
     struct msg_signal m = {(char *)nspace, signum};
 
-    if (!j || (job_state_over(j->state) && !j->nchildren)) {
+    if (!j || (job_state_over(j->kept->state) && !j->nchildren)) {
         *reason = API_REASON_NOT_FOUND;
         return err_code(err, 404, "no job %s waits or runs", nspace);
     }
@@ -141,7 +141,8 @@ void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch)
 
     DL_FOREACH(js->list, j)
     {
-        if (j->submit_vpid == vpid && epoch_eq(j->submit_epoch, epoch))
+        if (j->kept->accepted.submit_vpid == vpid &&
+            epoch_eq(j->kept->accepted.submit_epoch, epoch))
             job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter was lost with vpid %u",
                      vpid);
     }
@@ -152,7 +153,7 @@ static void end_timed_out(struct jobs *js, struct job *j)
     FREE_AUTO char *why =
         xasprintf("its time limit of %.10g s has passed", (double)j->map.spec.timeout_ms / 1000);
 
-    if (job_state_over(j->state))
+    if (job_state_over(j->kept->state))
         fail_family(js, j, EXIT_CODE_TIMEOUT, why);
     else
         job_fail(js, j, JOB_EV_KILL, EXIT_CODE_TIMEOUT, "ended: %s", why);

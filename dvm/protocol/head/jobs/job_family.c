@@ -18,14 +18,14 @@ bool job_family_is_child(const struct job *j, const struct job *parent)
 {
     const char *name = j->map.spec.parent_nspace;
 
-    return j->adopted && strcmp(name, parent->map.nspace) == 0;
+    return j->kept->accepted.adopted && strcmp(name, parent->map.nspace) == 0;
 }
 
 static struct job *parent_of(const struct jobs *js, const struct job *j)
 {
     const char *name = j->map.spec.parent_nspace;
 
-    return j->adopted ? jobs_find(js, name) : NULL;
+    return j->kept->accepted.adopted ? jobs_find(js, name) : NULL;
 }
 
 static void add_watcher(struct job *j, uint32_t vpid)
@@ -38,24 +38,20 @@ static void add_watcher(struct job *j, uint32_t vpid)
     j->watchers[j->nwatchers++] = vpid;
 }
 
-/* A new job gets the home of its parent's output. Its parent waits for its end. */
-struct job *job_family_join(struct jobs *js, struct job *j)
+struct job *job_family_parent(const struct jobs *js, const struct job_spec *s)
+{
+    return s->parent_nspace && s->parent_nspace[0] ? jobs_find(js, s->parent_nspace) : NULL;
+}
+
+/* The parent of a new job waits for its end. */
+void job_family_join(struct job *j, struct job *parent)
 {
     const char *name = j->map.spec.parent_nspace;
-    struct job *parent = name && name[0] ? jobs_find(js, name) : NULL;
 
-    if (parent == j) /* a submitter can guess the next name */
-        parent = NULL;
-    j->adopted = parent != NULL;
-    j->map.home_vpid = parent ? parent->map.home_vpid : j->submit_vpid;
-    j->map.home_client = parent ? parent->map.home_client : j->submit_client;
     if (name && name[0]) /* a tool's name is not a job's */
-        add_watcher(j, j->submit_vpid);
-    if (!parent)
-        return NULL;
-    j->map.spec.flags |= parent->map.spec.flags & (JOB_OVERSUBSCRIBE | JOB_NO_WAIT);
-    parent->nchildren++;
-    return parent;
+        add_watcher(j, j->kept->accepted.submit_vpid);
+    if (parent)
+        parent->nchildren++;
 }
 
 static void mark_ancestors(const struct jobs *js, const struct job *j, uint64_t mark, bool *any)
@@ -85,7 +81,7 @@ uint64_t job_family_mark_waiting(struct jobs *js)
 
     DL_FOREACH(js->list, k)
     {
-        if (!k->mapped && !k->failure)
+        if (!k->mapped && !k->kept->result.failure)
             mark_ancestors(js, k, mark, &any);
     }
     return any ? mark : 0;
@@ -95,8 +91,9 @@ uint64_t job_family_mark_waiting(struct jobs *js)
  * answer to the spawn request says so. */
 static bool has_failed(const struct job *j)
 {
-    return j->sent && j->exit_code != 0 && j->failure != JOB_EV_FAIL_START &&
-           !(j->failure == JOB_EV_KILL && j->exit_code > 128);
+    return j->sent && j->kept->result.exit_code != 0 &&
+           j->kept->result.failure != JOB_EV_FAIL_START &&
+           !(j->kept->result.failure == JOB_EV_KILL && j->kept->result.exit_code > 128);
 }
 
 /* Notes the first failed child at its parent. A parent that is recoverable and not strict shows the
@@ -110,7 +107,7 @@ static void note_child_end(struct job *parent, const struct job *j)
         return;
     parent->kin_text =
         failed ? xasprintf("spawned job %s: %s", j->map.nspace, j->reason) : xstrdup(j->kin_text);
-    parent->kin_code = lenient ? 0 : failed ? j->exit_code : j->kin_code;
+    parent->kin_code = lenient ? 0 : failed ? j->kept->result.exit_code : j->kin_code;
 }
 
 struct job *job_family_left(struct jobs *js, const struct job *j)
@@ -121,7 +118,7 @@ struct job *job_family_left(struct jobs *js, const struct job *j)
         return NULL;
     note_child_end(parent, j);
     parent->nchildren--;
-    return parent->state == JOB_NOTIFY_COMPLETED ? parent : NULL;
+    return parent->kept->state == JOB_NOTIFY_COMPLETED ? parent : NULL;
 }
 
 const struct job_launch *job_ranks(const struct jobs *js, const char *nspace,
@@ -169,13 +166,13 @@ void job_daemons_of(const struct jobs *js, const char *nspace, uint32_t rank, hw
     const struct job *j;
 
     if (nspace) {
-        if (only && only->sent && !job_state_over(only->state))
+        if (only && only->sent && !job_state_over(only->kept->state))
             add_daemons(js, only, rank, to);
         return;
     }
     DL_FOREACH(js->list, j)
     {
-        if (j->sent && !job_state_over(j->state))
+        if (j->sent && !job_state_over(j->kept->state))
             add_daemons(js, j, JOB_RANK_ALL, to);
     }
 }

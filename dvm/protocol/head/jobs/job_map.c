@@ -32,7 +32,7 @@ static struct map_node *usable_nodes(const struct jobs *js, const struct job *j,
         if (!m || !maps_there(m))
             continue;
         *slots += members_slots(js->members, m);
-        if ((j->map.spec.flags & JOB_NOLOCAL) && v == j->submit_vpid)
+        if ((j->map.spec.flags & JOB_NOLOCAL) && v == j->kept->accepted.submit_vpid)
             continue;
         nodes[(*n)++] = (struct map_node){.vpid = v,
                                           .slots = members_slots(js->members, m),

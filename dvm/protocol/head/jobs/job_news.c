@@ -23,12 +23,12 @@
 
 static bool goes_on(const struct job *j)
 {
-    return (j->map.spec.flags & JOB_RECOVERABLE) && !j->failure;
+    return (j->map.spec.flags & JOB_RECOVERABLE) && !j->kept->result.failure;
 }
 
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how)
 {
-    if (job_state_over(j->state) || j->failure)
+    if (job_state_over(j->kept->state) || j->kept->result.failure)
         return;
     j->news = xrealloc(j->news, (j->nnews + 1) * sizeof(*j->news));
     j->news[j->nnews++] = (struct msg_rank){.rank = rank, .how = (uint8_t)how, .value = status};
@@ -53,7 +53,8 @@ void job_news_as_reason(struct job *j)
                     : xstrdup("");
 }
 
-void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text)
+void job_news_outlived(struct jobs *js, struct job *j, uint32_t nranks, int code, bool lost,
+                       const char *text)
 {
     char *named = j->losses;
 
@@ -66,7 +67,7 @@ void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, cons
         free(named);
     }
     job_news_as_reason(j);
-    j->exit_code = exit_code_of_losses(j);
+    job_table_result(js->table, j->kept, 0, exit_code_of_losses(j), j->reason);
 }
 
 static void send_news(struct jobs *js, const struct job *j, uint32_t vpid, const struct msg *m)

@@ -23,10 +23,12 @@ struct job_daemon { /* a node of the map */
 };
 
 struct job {
-    uint64_t number;
-    int state;
+    /* Number, submitter, specification, state and result (borrowed). The daemon and client that
+     * submitted it are notified of acceptance, states and end. Its output goes to the home in
+     * `map`. A spawned job has the home of its parent. */
+    const struct job_entry *kept;
     enum job_held held;
-    struct job_launch map; /* nspace, spec, and the map while mapped */
+    struct job_launch map; /* nspace, spec (its lists are those of `kept`), the map while mapped */
     bool mapped;
     bool sent;       /* launch messages have gone out: it can no longer be remapped */
     bool queued;     /* waits for slots */
@@ -37,13 +39,8 @@ struct job {
     uint64_t not_in_turn; /* but not in this turn */
     uint64_t held_ms;     /* since when it is held without a step; 0: it is not held */
     uint64_t kin_mark;    /* the last mark of job_family_mark() */
-    /* The daemon and client that submitted it: they are notified of acceptance, states and end.
-     * Its output goes to the home in `map`. A spawned job has the home of its parent. */
-    uint32_t submit_vpid, submit_client;
-    struct epoch submit_epoch;
-    uint32_t nchildren; /* jobs that its ranks have spawned and that have not ended */
-    bool adopted;       /* its parent was known at its submission, and counts it */
-    char *kin_text;     /* of its descendants, the end of the first that failed; NULL: none has */
+    uint32_t nchildren;   /* jobs that its ranks have spawned and that have not ended */
+    char *kin_text;       /* of its descendants, the end of the first that failed; NULL: none has */
     int kin_code;
     size_t nwatchers; /* daemons beside its own that are notified of its end */
     uint32_t *watchers;
@@ -56,12 +53,10 @@ struct job {
     bool started;               /* its ranks got their start, after all daemons were ready */
     uint32_t nrunning, nnodes_gone, nnodes_registered;
     uint32_t nnodes_stop,
-        nnodes_settled;     /* with ranks that are to stop; nodes where all of them have */
-    bool stops;             /* some rank is to stop for a debugger */
-    uint64_t nstopped;      /* ranks that are stopped for a debugger */
-    bool continued;         /* none is to stop any more */
-    enum job_event failure; /* 0: none; how it will end */
-    int exit_code;
+        nnodes_settled; /* with ranks that are to stop; nodes where all of them have */
+    bool stops;         /* some rank is to stop for a debugger */
+    uint64_t nstopped;  /* ranks that are stopped for a debugger */
+    bool continued;     /* none is to stop any more */
     /* Ranks that failed while the others continue (JOB_RECOVERABLE). The lost ones among them
      * ended by a signal or with their daemon. */
     uint32_t nbad, nlost, nlosses;
@@ -96,6 +91,7 @@ struct jobs {
     const struct size_bound *bound;
     const struct roster *roster;
     struct cpu_ledger *ledger;
+    struct job_table *table;
     struct slots slots;
     struct jobs_resize resize;
     struct job *list; /* in order of submission */
@@ -103,7 +99,6 @@ struct jobs {
     size_t n;
     struct job_history *history;
     size_t nhistory;
-    uint64_t last; /* number */
     uint64_t turn; /* inputs so far */
     uint64_t kin_mark;
     uint64_t changes;
@@ -123,7 +118,8 @@ void job_set_reason(struct job *j, const char *text);
 void job_step(struct jobs *js, struct job *j, enum job_event ev); /* the one setter of the state */
 bool job_node_current(const struct jobs *js, const struct job_node *n);
 /* job_family.c: jobs that ranks of other jobs have spawned */
-struct job *job_family_join(struct jobs *js, struct job *j); /* its parent, or NULL */
+struct job *job_family_parent(const struct jobs *js, const struct job_spec *s); /* or NULL */
+void job_family_join(struct job *j, struct job *parent); /* a new job; parent: NULL: none */
 bool job_family_is_child(const struct job *j, const struct job *parent);
 /* The job has ended. Its parent, if the parent has waited for it and is to be notified now, or
  * NULL. */
@@ -135,7 +131,8 @@ uint64_t job_family_mark_waiting(struct jobs *js);
 /* job_news.c: ends of ranks that are reported to others while their job has not failed */
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
 /* Number of failed ranks of a job that continues without them. */
-void job_news_outlived(struct job *j, uint32_t nranks, int code, bool lost, const char *text);
+void job_news_outlived(struct jobs *js, struct job *j, uint32_t nranks, int code, bool lost,
+                       const char *text);
 /* The reason of a job that neither waits nor has failed: its losses, or nothing. */
 void job_news_as_reason(struct job *j);
 void job_news_send(struct jobs *js, struct job *j); /* now */

@@ -84,9 +84,9 @@ static bool is_stuck(struct jobs *js, const struct job *first)
 {
     struct job_stuck *known = &js->stuck;
 
-    if (known->number != first->number || known->changes != js->changes) {
+    if (known->number != first->kept->accepted.number || known->changes != js->changes) {
         known->stuck = !job_map_has_hope(js, first, job_family_mark_waiting(js));
-        known->number = first->number;
+        known->number = first->kept->accepted.number;
         known->changes = js->changes;
     }
     return known->stuck;

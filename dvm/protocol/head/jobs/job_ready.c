@@ -20,11 +20,11 @@ void job_ready_begin(struct jobs *js, struct job *j)
     FREE_AUTO struct msg_target *targets = xcalloc(j->map.nnodes + 1, sizeof(*targets));
     struct msg m = {.type = MSG_FILES,
                     .files = {.nspace = j->map.nspace,
-                              .client = j->submit_client,
+                              .client = j->kept->accepted.submit_client,
                               .ntargets = j->map.nnodes,
                               .targets = targets}};
 
-    if (j->failure)
+    if (j->kept->result.failure)
         return;
     free(j->reason);
     j->reason = xasprintf(j->map.spec.nfiles ? "its files go to %zu daemons"
@@ -53,7 +53,8 @@ void job_ready_check(struct jobs *js, struct job *j)
     struct msg m = {.type = MSG_START, .start = {j->map.nspace}};
     struct err err = {0};
 
-    if (j->state != JOB_PREPARING || j->failure || j->started || !all_nodes_ready(j))
+    if (j->kept->state != JOB_PREPARING || j->kept->result.failure || j->started ||
+        !all_nodes_ready(j))
         return;
     j->started = true;
     job_news_as_reason(j);
@@ -69,7 +70,8 @@ void job_ready_check(struct jobs *js, struct job *j)
 /* The job's node of that daemon; -1: it has none, or the job has ended there. */
 static int find_node(const struct job *j, uint32_t from)
 {
-    int node = j && j->sent && !job_state_over(j->state) ? job_launch_node(&j->map, from) : -1;
+    int node =
+        j && j->sent && !job_state_over(j->kept->state) ? job_launch_node(&j->map, from) : -1;
 
     return node >= 0 && !j->daemons[node].gone && job_launch_waits(&j->map) ? node : -1;
 }

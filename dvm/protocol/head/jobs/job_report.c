@@ -18,23 +18,23 @@
 
 static bool not_running_yet(const struct job *j)
 {
-    return j->state == JOB_SEND_LAUNCH_MSG || j->state == JOB_PREPARING;
+    return j->kept->state == JOB_SEND_LAUNCH_MSG || j->kept->state == JOB_PREPARING;
 }
 
 static void check_over(struct jobs *js, struct job *j)
 {
-    if (job_state_over(j->state) || !j->sent || j->nnodes_gone < j->map.nnodes)
+    if (job_state_over(j->kept->state) || !j->sent || j->nnodes_gone < j->map.nnodes)
         return;
-    if (!j->failure && not_running_yet(j))
+    if (!j->kept->result.failure && not_running_yet(j))
         job_step(js, j, JOB_EV_FIRST); /* it ended before any daemon reported its start */
-    job_step(js, j, j->failure ? j->failure : JOB_EV_ENDED);
+    job_step(js, j, j->kept->result.failure ? j->kept->result.failure : JOB_EV_ENDED);
 }
 
 static struct job *find_sent(struct jobs *js, const char *nspace)
 {
     struct job *j = jobs_find(js, nspace);
 
-    return j && j->sent && !job_state_over(j->state) ? j : NULL;
+    return j && j->sent && !job_state_over(j->kept->state) ? j : NULL;
 }
 
 /* The rank if the sender runs it, else -1: a daemon reports its own ranks only. */
@@ -91,7 +91,7 @@ void job_launched(struct jobs *js, uint32_t from, const struct msg_ranks *m)
         if (j->nrunning++ == 0 && not_running_yet(j))
             job_step(js, j, JOB_EV_FIRST);
     }
-    if (j && j->nrunning == j->map.nranks && j->state == JOB_STARTED && !j->due)
+    if (j && j->nrunning == j->map.nranks && j->kept->state == JOB_STARTED && !j->due)
         job_step(js, j, JOB_EV_ALL_RUN);
 }
 
@@ -103,7 +103,7 @@ void job_registered(struct jobs *js, uint32_t from, const struct msg_job_name *m
     if (node < 0 || j->daemons[node].registered)
         return;
     j->daemons[node].registered = true;
-    if (++j->nnodes_registered == j->map.nnodes && j->state == JOB_RUNNING && !j->due)
+    if (++j->nnodes_registered == j->map.nnodes && j->kept->state == JOB_RUNNING && !j->due)
         job_step(js, j, JOB_EV_REGISTERED);
 }
 
@@ -124,8 +124,8 @@ static void rank_failed(struct jobs *js, struct job *j, uint32_t from, uint32_t 
                  host_of(j, rank), from, code, pid);
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
         job_fail(js, j, JOB_EV_ABORT, code, "%s", text);
-    else if (!j->failure)
-        job_news_outlived(j, 1, code, lost, text);
+    else if (!j->kept->result.failure)
+        job_news_outlived(js, j, 1, code, lost, text);
 }
 
 void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m)
@@ -204,8 +204,8 @@ void job_lose_node(struct jobs *js, struct job *j, int node, const char *why)
              why ? why : "");
     if (!(j->map.spec.flags & JOB_RECOVERABLE))
         job_fail(js, j, JOB_EV_ABORT, EXIT_CODE_LOST, "%s", text);
-    else if (!j->failure && nlost)
-        job_news_outlived(j, nlost, EXIT_CODE_LOST, true, text);
+    else if (!j->kept->result.failure && nlost)
+        job_news_outlived(js, j, nlost, EXIT_CODE_LOST, true, text);
     end_node(js, j, node);
 }
 
@@ -220,7 +220,7 @@ void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const c
         int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;
 
         if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr && j->sent &&
-            !job_state_over(j->state) && !j->daemons[node].gone)
+            !job_state_over(j->kept->state) && !j->daemons[node].gone)
             job_lose_node(js, j, node, why);
     }
 }

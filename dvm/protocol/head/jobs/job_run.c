@@ -31,44 +31,74 @@ static void refuse_job(struct jobs *js, uint32_t from, uint32_t client, const ch
         out_log(js->out, LOG_LEVEL_WARN, "%s", err.msg);
 }
 
-void job_submit(struct jobs *js, uint32_t from, struct msg_submit *m)
+/* The home of its output, and some flags, are those of its parent. */
+static const struct job_entry *accept_job(struct jobs *js, uint32_t from,
+                                          const struct msg_submit *m, const struct job *parent)
 {
     const struct member *home = members_get(js->members, from);
-    struct msg accepted = {.type = MSG_ACCEPTED};
-    struct job *j, *parent;
+    struct record_job r = {.submit_vpid = from,
+                           .submit_client = m->client,
+                           .submit_epoch = members_epoch(js->members, home),
+                           .home_vpid = parent ? parent->map.home_vpid : from,
+                           .home_client = parent ? parent->map.home_client : m->client,
+                           .adopted = parent != NULL,
+                           .spec = m->spec};
 
-    const char *no = incarnation_ending(js->inc) ? "the DVM is shutting down"
-                     : js->n >= JOB_COUNT_MAX    ? "too many jobs"
-                     : home->state != MEMBER_WIRED
-                         ? "this daemon leaves the DVM, submit at another one"
-                         : NULL;
+    if (parent)
+        r.spec.flags |= parent->map.spec.flags & (JOB_OVERSUBSCRIBE | JOB_NO_WAIT);
+    return job_table_accept(js->table, &r);
+}
 
-    if (no) {
-        refuse_job(js, from, m->client, no);
-        return;
-    }
-    j = xcalloc(1, sizeof(*j));
-    j->number = ++js->last;
-    j->map.nspace = xasprintf("%s.%llu", incarnation_text(js->inc), (unsigned long long)j->number);
-    j->map.spec = m->spec;
-    memset(&m->spec, 0, sizeof(m->spec));
-    j->submit_vpid = from;
-    j->submit_client = m->client;
-    j->submit_epoch = members_epoch(js->members, home);
-    j->map.files_vpid = from;
-    j->map.files_client = m->client;
-    j->state = JOB_INIT;
+static struct job *add_job(struct jobs *js, const struct job_entry *kept)
+{
+    struct job *j = xcalloc(1, sizeof(*j));
+
+    j->kept = kept;
+    j->map.nspace =
+        xasprintf("%s.%llu", incarnation_text(js->inc), (unsigned long long)kept->accepted.number);
+    j->map.spec = kept->accepted.spec;
+    j->map.files_vpid = kept->accepted.submit_vpid;
+    j->map.files_client = kept->accepted.submit_client;
+    j->map.home_vpid = kept->accepted.home_vpid;
+    j->map.home_client = kept->accepted.home_client;
     j->due = true;
     job_set_reason(j, "");
     DL_APPEND(js->list, j);
     HASH_ADD_KEYPTR(hh, js->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
     js->n++;
+    return j;
+}
+
+static const char *refusal_of(const struct jobs *js, const struct member *home)
+{
+    if (incarnation_ending(js->inc))
+        return "the DVM is shutting down";
+    if (js->n >= JOB_COUNT_MAX)
+        return "too many jobs";
+    if (home->state != MEMBER_WIRED)
+        return "this daemon leaves the DVM, submit at another one";
+    return NULL;
+}
+
+void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
+{
+    const char *no = refusal_of(js, members_get(js->members, from));
+    struct job *parent = no ? NULL : job_family_parent(js, &m->spec);
+    const struct job_entry *kept = no ? NULL : accept_job(js, from, m, parent);
+    struct msg accepted = {.type = MSG_ACCEPTED};
+    struct job *j;
+
+    if (!kept) {
+        refuse_job(js, from, m->client, no ? no : "the head's journal refuses the job");
+        return;
+    }
+    j = add_job(js, kept);
     accepted.accepted = (struct msg_client_job){j->map.nspace, m->client};
     job_tell(js, j, &accepted);
-    parent = job_family_join(js, j);
+    job_family_join(j, parent);
     if (parent) /* it waits from now on, so others may have no hope and be passed */
         js->kick = true;
-    if (parent && parent->failure)
+    if (parent && parent->kept->result.failure)
         job_fail_with_parent(js, j, parent);
 }
 
@@ -93,7 +123,7 @@ void jobs_release_held(struct jobs *js)
     {
         enum job_held at = j->held;
 
-        if (j->state != JOB_WAITING_FOR_DAEMONS)
+        if (j->kept->state != JOB_WAITING_FOR_DAEMONS)
             continue;
         j->held = JOB_NOT_HELD;
         job_set_reason(j, "");
@@ -143,7 +173,7 @@ static void launch_apps(struct jobs *js, struct job *j)
  * the next input finds the job mapped and not sent. */
 static void enter_state(struct jobs *js, struct job *j)
 {
-    switch ((enum job_state)j->state) {
+    switch ((enum job_state)j->kept->state) {
     case JOB_INIT:
     case JOB_INIT_COMPLETE:
     case JOB_ALLOCATE:
@@ -231,12 +261,12 @@ void jobs_steps(struct jobs *js)
     DL_FOREACH_SAFE(js->list, j, tmp)
     {
         while (j->due && j->not_in_turn != js->turn) {
-            if (j->state == JOB_SYSTEM_PREP)
+            if (j->kept->state == JOB_SYSTEM_PREP)
                 j->not_in_turn = js->turn;
             j->due = false;
             enter_state(js, j);
         }
-        if (j->state == JOB_NOTIFIED)
+        if (j->kept->state == JOB_NOTIFIED)
             job_end_retire(js, j);
     }
     job_news_steps(js);

@@ -36,7 +36,7 @@ void job_show_map(struct jobs *js, struct job *j)
 {
     struct msg m = {.type = MSG_JOB_MAP,
                     .job_map = {.nspace = j->map.nspace,
-                                .client = j->submit_client,
+                                .client = j->kept->accepted.submit_client,
                                 .table = (const uint8_t *)j->table}};
 
     if (j->note)

@@ -26,7 +26,7 @@ struct journal {
     size_t nparts;
     void (*on)(void *arg, const uint8_t *data, size_t len);
     void *arg;
-    uint64_t records, bytes;
+    uint64_t records;
     struct buf scratch;
 };
 
@@ -70,15 +70,19 @@ static int fold_record(struct journal *j, const struct record *r, struct err *er
     return 0;
 }
 
+static void append_record(struct journal *j, const struct record *r)
+{
+    buf_reset(&j->scratch);
+    record_encode(&j->scratch, r);
+    j->on(j->arg, j->scratch.data, j->scratch.len);
+}
+
 int journal_put(struct journal *j, const struct record *r, struct err *err)
 {
     if (fold_record(j, r, err) < 0)
         return -1;
-    buf_reset(&j->scratch);
-    record_encode(&j->scratch, r);
-    j->bytes += j->scratch.len;
     if (j->on)
-        j->on(j->arg, j->scratch.data, j->scratch.len);
+        append_record(j, r);
     return 0;
 }
 
@@ -96,7 +100,7 @@ static int load_parts(struct journal *j, const struct record_snapshot *s, struct
 
     for (size_t i = 0; i < j->nparts; i++) {
         size_t len;
-        const uint8_t *data = cur_bytes(&all, RECORD_BYTES_MAX, &len);
+        const uint8_t *data = cur_bytes(&all, RECORD_SNAPSHOT_MAX, &len);
         struct cur c = cur_of(data, len);
 
         if (j->parts[i].load(j->parts[i].state, &c, err) < 0)
@@ -158,9 +162,4 @@ void journal_snapshot(const struct journal *j, struct buf *b)
 uint64_t journal_records(const struct journal *j)
 {
     return j->records;
-}
-
-uint64_t journal_bytes(const struct journal *j)
-{
-    return j->bytes;
 }

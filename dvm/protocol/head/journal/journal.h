@@ -45,6 +45,5 @@ void journal_snapshot(const struct journal *j, struct buf *b);
 /* The whole state in its one form. */
 void journal_save(const struct journal *j, struct buf *b);
 uint64_t journal_records(const struct journal *j); /* folded so far */
-uint64_t journal_bytes(const struct journal *j);   /* appended so far */
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "dvm/protocol/map/topo.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/state/state.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 
 #define RECORD_HOST_MAX 253
 #define RECORD_EVENT_MAX (16u << 20) /* bytes of an event's JSON */
+#define RECORD_REASON_MAX (64u << 10)
 
 /* --- codecs by type */
 
@@ -28,7 +30,7 @@ static void put_snapshot(struct buf *b, const struct record *r)
 
 static int get_snapshot(struct cur *c, struct record *r, struct err *err)
 {
-    r->snapshot.data = cur_bytes(c, RECORD_BYTES_MAX, &r->snapshot.len);
+    r->snapshot.data = cur_bytes(c, RECORD_SNAPSHOT_MAX, &r->snapshot.len);
     return 0;
 }
 
@@ -398,6 +400,115 @@ static int get_release_window(struct cur *c, struct record *r, struct err *err)
     return 0;
 }
 
+/* --- jobs */
+
+void record_put_job(struct buf *b, const struct record_job *r)
+{
+    buf_put_u64(b, r->number);
+    buf_put_u32(b, r->submit_vpid);
+    buf_put_u32(b, r->submit_client);
+    msg_put_epoch(b, r->submit_epoch);
+    buf_put_u32(b, r->home_vpid);
+    buf_put_u32(b, r->home_client);
+    buf_put_u8(b, r->adopted);
+    job_spec_encode(b, &r->spec);
+}
+
+int record_get_job(struct cur *c, struct record_job *r, struct err *err)
+{
+    r->number = cur_u64(c);
+    r->submit_vpid = cur_u32(c);
+    r->submit_client = cur_u32(c);
+    r->submit_epoch = msg_get_epoch(c);
+    r->home_vpid = cur_u32(c);
+    r->home_client = cur_u32(c);
+    r->adopted = msg_get_flag(c);
+    if (c->bad || r->number == 0 || r->submit_vpid > VPID_MAX || epoch_none(r->submit_epoch))
+        return err_set(err, "job %llu of vpid %u", (unsigned long long)r->number, r->submit_vpid);
+    return job_spec_decode(c, &r->spec, err);
+}
+
+void record_job_free(struct record_job *r)
+{
+    job_spec_free(&r->spec);
+}
+
+static void put_job(struct buf *b, const struct record *r)
+{
+    record_put_job(b, &r->job);
+}
+
+static int get_job(struct cur *c, struct record *r, struct err *err)
+{
+    return record_get_job(c, &r->job, err);
+}
+
+static void free_job(struct record *r)
+{
+    record_job_free(&r->job);
+}
+
+static void put_job_step(struct buf *b, const struct record *r)
+{
+    buf_put_u64(b, r->job_step.number);
+    buf_put_u8(b, r->job_step.event);
+}
+
+static int get_job_step(struct cur *c, struct record *r, struct err *err)
+{
+    r->job_step.number = cur_u64(c);
+    r->job_step.event = msg_get_enum(c, JOB_EV_NO_MAP + 1);
+    return 0;
+}
+
+void record_put_job_result(struct buf *b, const struct record_job_result *r)
+{
+    buf_put_u64(b, r->number);
+    buf_put_u8(b, r->failure);
+    buf_put_u32(b, (uint32_t)r->exit_code);
+    buf_put_str(b, r->reason);
+}
+
+int record_get_job_result(struct cur *c, struct record_job_result *r, struct err *err)
+{
+    uint32_t code;
+
+    r->number = cur_u64(c);
+    r->failure = msg_get_enum(c, JOB_EV_NO_MAP + 1);
+    code = cur_u32(c);
+    r->exit_code = (int)code;
+    r->reason = cur_str(c, RECORD_REASON_MAX);
+    if (code > 255 || (r->failure && r->failure < JOB_EV_FAIL_START))
+        return err_set(err, "exit code %u, failure %u", code, r->failure);
+    return 0;
+}
+
+static void put_job_result(struct buf *b, const struct record *r)
+{
+    record_put_job_result(b, &r->job_result);
+}
+
+static int get_job_result(struct cur *c, struct record *r, struct err *err)
+{
+    return record_get_job_result(c, &r->job_result, err);
+}
+
+static void free_job_result(struct record *r)
+{
+    free(r->job_result.reason);
+}
+
+static void put_job_forgotten(struct buf *b, const struct record *r)
+{
+    buf_put_u64(b, r->job_forgotten.number);
+}
+
+static int get_job_forgotten(struct cur *c, struct record *r, struct err *err)
+{
+    r->job_forgotten.number = cur_u64(c);
+    return 0;
+}
+
 /* --- all of them */
 
 static void free_nothing(struct record *r)
@@ -435,6 +546,10 @@ static const struct codec {
     [RECORD_RELEASE] = {"RELEASE", put_release, get_release, free_nothing},
     [RECORD_RELEASE_WINDOW] = {"RELEASE_WINDOW", put_release_window, get_release_window,
                                free_nothing},
+    [RECORD_JOB_ACCEPTED] = {"JOB_ACCEPTED", put_job, get_job, free_job},
+    [RECORD_JOB_STEP] = {"JOB_STEP", put_job_step, get_job_step, free_nothing},
+    [RECORD_JOB_RESULT] = {"JOB_RESULT", put_job_result, get_job_result, free_job_result},
+    [RECORD_JOB_FORGOTTEN] = {"JOB_FORGOTTEN", put_job_forgotten, get_job_forgotten, free_nothing},
 };
 
 static bool is_type(unsigned type)

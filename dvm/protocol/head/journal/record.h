@@ -11,9 +11,13 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "dvm/protocol/head/journal/record_campaign.h"
+#include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
-#define RECORD_BYTES_MAX MSG_DATA_MAX
+/* A record that is no snapshot. The largest one has the job of a SUBMIT, and what the head adds. */
+#define RECORD_BYTES_MAX (MSG_DATA_MAX + 4096)
+#define RECORD_SNAPSHOT_MAX (1u << 30) /* a larger state has no snapshot */
+#define RECORD_JOB_MIN 64              /* bytes of the smallest job in a snapshot */
 
 enum record_type {
     RECORD_NO_TYPE,
@@ -36,6 +40,10 @@ enum record_type {
     RECORD_CAMPAIGN_STEP,    /* its phase changes */
     RECORD_RELEASE,          /* a daemon that has asked to leave waits */
     RECORD_RELEASE_WINDOW,   /* the daemons that wait are served, or wait longer */
+    RECORD_JOB_ACCEPTED,
+    RECORD_JOB_RESULT,    /* its exit code, and how and why it fails */
+    RECORD_JOB_STEP,      /* its state */
+    RECORD_JOB_FORGOTTEN, /* its submitter has been notified of its end */
     RECORD_TYPES
 };
 
@@ -102,6 +110,31 @@ struct record_release_window {
     uint64_t until_ms; /* 0: nobody waits any more */
 };
 
+struct record_job {
+    uint64_t number; /* not 0 */
+    uint32_t submit_vpid, submit_client;
+    struct epoch submit_epoch;
+    uint32_t home_vpid, home_client; /* gets its output: the submitter, or its parent's home */
+    bool adopted;                    /* its parent was known at its submission, and counts it */
+    struct job_spec spec;            /* with the flags that it has from its parent */
+};
+
+struct record_job_step {
+    uint64_t number;
+    uint8_t event; /* enum job_event */
+};
+
+struct record_job_result {
+    uint64_t number;
+    uint8_t failure; /* enum job_event: how it will end; 0: it has not failed */
+    int exit_code;   /* 0 to 255 */
+    char *reason;    /* of the failure */
+};
+
+struct record_job_forgotten {
+    uint64_t number;
+};
+
 struct record {
     enum record_type type;
     union {
@@ -123,6 +156,10 @@ struct record {
         struct record_campaign_asker campaign_asker;
         struct record_release release;
         struct record_release_window release_window;
+        struct record_job job; /* JOB_ACCEPTED */
+        struct record_job_step job_step;
+        struct record_job_result job_result;
+        struct record_job_forgotten job_forgotten;
     };
 };
 
@@ -147,6 +184,13 @@ int record_get_release(struct cur *c, struct record_release *r, struct err *err)
     __attribute__((warn_unused_result));
 void record_put_event(struct buf *b, const struct api_event *e);
 int record_get_event(struct cur *c, struct api_event *e, struct err *err)
+    __attribute__((warn_unused_result));
+void record_put_job(struct buf *b, const struct record_job *r);
+int record_get_job(struct cur *c, struct record_job *r, struct err *err)
+    __attribute__((warn_unused_result));
+void record_job_free(struct record_job *r);
+void record_put_job_result(struct buf *b, const struct record_job_result *r);
+int record_get_job_result(struct cur *c, struct record_job_result *r, struct err *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -178,6 +178,40 @@ static void cpus_that_are_no_list_are_refused(void **state)
     head_fold_destroy(f);
 }
 
+static void jobs_that_are_not_next_or_not_known_are_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_JOB_ACCEPTED);
+    struct record r = sample_record(RECORD_JOB_ACCEPTED);
+
+    assert_refused(f, r, "job 1 after 1");
+    r.job.number = 3;
+    assert_refused(f, r, "job 3 after 1");
+    r = sample_record(RECORD_JOB_STEP);
+    r.job_step.number = 2;
+    assert_refused(f, r, "there is no job 2");
+    assert_refused(f, sample_record(RECORD_JOB_FORGOTTEN), "job 1 is INIT");
+    head_fold_destroy(f);
+    f = fold_up_to(RECORD_TYPES - 1);
+    assert_refused(f, sample_record(RECORD_JOB_RESULT), "there is no job 1"); /* forgotten */
+    assert_refused(f, sample_record(RECORD_JOB_ACCEPTED), "job 1 after 1");
+    head_fold_destroy(f);
+}
+
+static void steps_and_results_that_no_job_takes_are_refused(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_JOB_RESULT);
+    struct record r = sample_record(RECORD_JOB_STEP);
+
+    r.job_step.event = JOB_EV_CONTINUE;
+    assert_refused(f, r, "illegal in state INIT");
+    r = sample_record(RECORD_JOB_RESULT);
+    r.job_result.failure = JOB_EV_KILL;
+    assert_refused(f, r, "job 1 fails by");
+    must_take(f, RECORD_JOB_STEP);
+    assert_refused(f, sample_record(RECORD_JOB_RESULT), "job 1 has ended");
+    head_fold_destroy(f);
+}
+
 static void a_snapshot_is_the_state_after_any_number_of_records(void **state)
 {
     for (unsigned type = SAMPLE_FIRST; type < RECORD_TYPES; type++) {
@@ -218,7 +252,7 @@ static void a_snapshot_after_other_records_is_refused(void **state)
 
 static void a_snapshot_that_is_cut_or_too_long_is_refused(void **state)
 {
-    struct head_fold *f = fold_up_to(RECORD_TYPES - 1);
+    struct head_fold *f = fold_up_to(RECORD_JOB_STEP);
     BUF_AUTO struct buf all = {0};
 
     save_fold(f, &all);
@@ -248,6 +282,8 @@ int main(void)
         cmocka_unit_test(changes_that_no_campaign_has_are_refused),
         cmocka_unit_test(changes_that_do_not_fit_the_campaign_are_refused),
         cmocka_unit_test(releases_that_do_not_wait_are_refused),
+        cmocka_unit_test(jobs_that_are_not_next_or_not_known_are_refused),
+        cmocka_unit_test(steps_and_results_that_no_job_takes_are_refused),
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
         cmocka_unit_test(a_snapshot_after_other_records_is_refused),
         cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),

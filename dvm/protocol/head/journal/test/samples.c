@@ -4,6 +4,7 @@
 
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/state/state.h"
+#include "dvm/protocol/wire/test/samples.h"
 
 static const uint8_t snapshot[] = {1, 2, 3};
 
@@ -77,6 +78,16 @@ static const struct record samples[RECORD_TYPES] = {
                                                 RESIZE_CANCELLED, "", API_TOLD_EVENT}},
     [RECORD_RELEASE] = {.release = {{3, {SAMPLE_INC, 2}}, 30, true, 1050}},
     [RECORD_RELEASE_WINDOW] = {.release_window = {1100}},
+    [RECORD_JOB_ACCEPTED] = {.job = {.number = 1,
+                                     .submit_vpid = 3,
+                                     .submit_client = 7,
+                                     .submit_epoch = {SAMPLE_INC, 2},
+                                     .home_vpid = 0,
+                                     .home_client = 8,
+                                     .adopted = true}},
+    [RECORD_JOB_RESULT] = {.job_result = {1, JOB_EV_NO_MAP, 213, "not launched"}},
+    [RECORD_JOB_STEP] = {.job_step = {1, JOB_EV_NO_MAP}},
+    [RECORD_JOB_FORGOTTEN] = {.job_forgotten = {1}},
 };
 
 struct record sample_record(unsigned type)
@@ -94,5 +105,7 @@ struct record sample_record(unsigned type)
         r.op.msg = remove;
     else if (type == RECORD_EVENT)
         r.event.event = event;
+    else if (type == RECORD_JOB_ACCEPTED)
+        r.job.spec = sample_spec();
     return r;
 }

@@ -10,6 +10,7 @@
 
 #include "dvm/protocol/head/journal/test/samples.h"
 #include "dvm/protocol/member/member.h"
+#include "dvm/protocol/state/state.h"
 
 #include <string.h>
 
@@ -117,6 +118,32 @@ static void other_messages_are_no_operations(void **state)
     assert_record_refused(r, "without a number");
 }
 
+static void jobs_out_of_their_limits_are_refused(void **state)
+{
+    struct record r = sample_record(RECORD_JOB_ACCEPTED);
+
+    r.job.number = 0;
+    assert_record_refused(r, "job 0");
+    r = sample_record(RECORD_JOB_ACCEPTED);
+    r.job.submit_vpid = VPID_MAX + 1;
+    assert_record_refused(r, "of vpid");
+    r = sample_record(RECORD_JOB_ACCEPTED);
+    r.job.submit_epoch = (struct epoch){0, 0};
+    assert_record_refused(r, "of vpid 3");
+    r = sample_record(RECORD_JOB_ACCEPTED);
+    r.job.spec.napps = 0;
+    assert_record_refused(r, "no application");
+    r = sample_record(RECORD_JOB_STEP);
+    r.job_step.event = JOB_EV_NO_MAP + 1;
+    assert_record_refused(r, "limits");
+    r = sample_record(RECORD_JOB_RESULT);
+    r.job_result.exit_code = 256;
+    assert_record_refused(r, "exit code 256");
+    r = sample_record(RECORD_JOB_RESULT);
+    r.job_result.failure = JOB_EV_DONE;
+    assert_record_refused(r, "failure 1");
+}
+
 static void an_event_that_is_no_json_of_an_event_is_refused(void **state)
 {
     static const char *const bad[] = {"", "{", "[]", "{}", "{\"number\":1}"};
@@ -189,6 +216,7 @@ int main(void)
         cmocka_unit_test(a_begin_without_an_epoch_of_the_head_is_refused),
         cmocka_unit_test(members_out_of_their_limits_are_refused),
         cmocka_unit_test(other_messages_are_no_operations),
+        cmocka_unit_test(jobs_out_of_their_limits_are_refused),
         cmocka_unit_test(an_event_that_is_no_json_of_an_event_is_refused),
         cmocka_unit_test(campaigns_that_no_head_has_are_refused),
         cmocka_unit_test(every_record_is_decoded_as_it_was_encoded),

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The accepted jobs, in the order of their numbers, which is the order of the queue.
+ *
+ * In: decisions about jobs (job_run.c, job.c, job_fail.c, job_end.c), each as a record. Out: the
+ * entry of each job: its submitter, its specification, its state and its result.
+ *
+ * JOB_ACCEPTED gives a job the next number; numbers have no gaps, and no number is given twice.
+ * JOB_STEP is a step of the table of states (docs/graphs/job.md). JOB_RESULT has the exit code and,
+ * if the job fails, how and why; the first failure decides, and a job that has ended keeps its
+ * result. JOB_FORGOTTEN removes a job that has ended and whose submitter has been notified.
+ *
+ * The specification is owned by the entry. The job's own record borrows it (job_private.h). */
+#include "dvm/protocol/head/jobs/job_table.h"
+
+#include "dvm/protocol/state/state.h"
+
+#include <stdlib.h>
+#include <uthash.h>
+#include <utlist.h>
+
+struct table_job {
+    struct job_entry e; /* the first member: an entry is its table_job */
+    UT_hash_handle hh;
+    struct table_job *next, *prev;
+};
+
+struct job_table {
+    struct journal *journal;
+    /* the fold */
+    uint64_t last;
+    struct table_job *list; /* in the order of numbers */
+    struct table_job *by_number;
+};
+
+static struct table_job *find_job(const struct job_table *t, uint64_t number)
+{
+    struct table_job *k;
+
+    HASH_FIND(hh, t->by_number, &number, sizeof(number), k);
+    return k;
+}
+
+static struct table_job *add_job(struct job_table *t)
+{
+    struct table_job *k = xcalloc(1, sizeof(*k));
+
+    k->e.state = JOB_INIT;
+    k->e.result.reason = xstrdup("");
+    DL_APPEND(t->list, k);
+    return k;
+}
+
+static void drop_job(struct job_table *t, struct table_job *k)
+{
+    DL_DELETE(t->list, k);
+    record_job_free(&k->e.accepted);
+    free(k->e.result.reason);
+    free(k);
+}
+
+static int fold_accepted(struct job_table *t, const struct record_job *r, struct err *err)
+{
+    struct table_job *k;
+
+    if (r->number != t->last + 1)
+        return err_set(err, "job %llu after %llu", (unsigned long long)r->number,
+                       (unsigned long long)t->last);
+    k = add_job(t);
+    k->e.accepted = *r;
+    job_spec_copy(&k->e.accepted.spec, &r->spec);
+    k->e.result.number = t->last = r->number;
+    HASH_ADD(hh, t->by_number, e.accepted.number, sizeof(k->e.accepted.number), k);
+    return 0;
+}
+
+static int fold_step(struct table_job *k, const struct record_job_step *r, struct err *err)
+{
+    return fsm_step(&job_fsm, &k->e.state, r->event, NULL, err);
+}
+
+static int fold_result(struct table_job *k, const struct record_job_result *r, struct err *err)
+{
+    char *old = k->e.result.reason;
+
+    if (job_state_over(k->e.state))
+        return err_set(err, "job %llu has ended", (unsigned long long)r->number);
+    if (k->e.result.failure && k->e.result.failure != r->failure)
+        return err_set(err, "job %llu fails by %s already", (unsigned long long)r->number,
+                       fsm_event_name(&job_fsm, k->e.result.failure));
+    k->e.result = *r;
+    k->e.result.reason = xstrdup(r->reason);
+    free(old);
+    return 0;
+}
+
+static int fold_forgotten(struct job_table *t, struct table_job *k, struct err *err)
+{
+    if (!job_state_over(k->e.state))
+        return err_set(err, "job %llu is %s", (unsigned long long)k->e.accepted.number,
+                       fsm_state_name(&job_fsm, k->e.state));
+    HASH_DEL(t->by_number, k);
+    drop_job(t, k);
+    return 0;
+}
+
+static uint64_t number_of(const struct record *r)
+{
+    switch (r->type) {
+    case RECORD_JOB_STEP:
+        return r->job_step.number;
+    case RECORD_JOB_RESULT:
+        return r->job_result.number;
+    default:
+        return r->job_forgotten.number;
+    }
+}
+
+static int fold_known(struct job_table *t, const struct record *r, struct err *err)
+{
+    struct table_job *k = find_job(t, number_of(r));
+
+    if (!k)
+        return err_set(err, "there is no job %llu", (unsigned long long)number_of(r));
+    if (r->type == RECORD_JOB_STEP)
+        return fold_step(k, &r->job_step, err);
+    if (r->type == RECORD_JOB_RESULT)
+        return fold_result(k, &r->job_result, err);
+    return fold_forgotten(t, k, err);
+}
+
+static int fold_record(void *state, const struct record *r, struct err *err)
+{
+    switch (r->type) {
+    case RECORD_JOB_ACCEPTED:
+        return fold_accepted(state, &r->job, err);
+    case RECORD_JOB_STEP:
+    case RECORD_JOB_RESULT:
+    case RECORD_JOB_FORGOTTEN:
+        return fold_known(state, r, err);
+    default:
+        return 0;
+    }
+}
+
+static void save_state(const void *state, struct buf *b)
+{
+    const struct job_table *t = state;
+    const struct table_job *k;
+
+    buf_put_u64(b, t->last);
+    buf_put_u32(b, HASH_COUNT(t->by_number));
+    DL_FOREACH(t->list, k)
+    {
+        record_put_job(b, &k->e.accepted);
+        buf_put_u8(b, (uint8_t)k->e.state);
+        record_put_job_result(b, &k->e.result);
+    }
+}
+
+static int check_loaded(const struct job_table *t, const struct table_job *k, struct err *err)
+{
+    const struct table_job *before = k == t->list ? NULL : k->prev;
+    uint64_t number = k->e.accepted.number;
+
+    if (number > t->last || (before && before->e.accepted.number >= number) ||
+        k->e.result.number != number)
+        return err_set(err, "job %llu of %llu is not in order", (unsigned long long)number,
+                       (unsigned long long)t->last);
+    return job_state_word((unsigned)k->e.state) ? 0 : err_set(err, "job state %d", k->e.state);
+}
+
+static int load_job(struct job_table *t, struct cur *c, struct err *err)
+{
+    struct table_job *k = add_job(t);
+
+    free(k->e.result.reason);
+    k->e.result.reason = NULL;
+    if (record_get_job(c, &k->e.accepted, err) < 0)
+        return -1;
+    HASH_ADD(hh, t->by_number, e.accepted.number, sizeof(k->e.accepted.number), k);
+    k->e.state = cur_u8(c);
+    if (record_get_job_result(c, &k->e.result, err) < 0)
+        return -1;
+    return c->bad ? err_set(err, "a job is cut") : check_loaded(t, k, err);
+}
+
+static int load_state(void *state, struct cur *c, struct err *err)
+{
+    struct job_table *t = state;
+    uint32_t n;
+
+    t->last = cur_u64(c);
+    n = cur_count(c, UINT32_MAX, RECORD_JOB_MIN);
+    for (uint32_t i = 0; i < n && !c->bad; i++) {
+        if (load_job(t, c, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct job_table *job_table_create(struct journal *j)
+{
+    struct job_table *t = xcalloc(1, sizeof(*t));
+    struct journal_part part = {t, fold_record, save_state, load_state};
+
+    t->journal = j;
+    journal_add_part(j, &part);
+    return t;
+}
+
+void job_table_destroy(struct job_table *t)
+{
+    if (!t)
+        return;
+    HASH_CLEAR(hh, t->by_number);
+    while (t->list)
+        drop_job(t, t->list);
+    free(t);
+}
+
+uint64_t job_table_last(const struct job_table *t)
+{
+    return t->last;
+}
+
+const struct job_entry *job_table_accept(struct job_table *t, struct record_job *job)
+{
+    struct record r = {.type = RECORD_JOB_ACCEPTED};
+    const struct table_job *k;
+
+    job->number = t->last + 1;
+    r.job = *job;
+    journal_note(t->journal, &r);
+    k = find_job(t, job->number);
+    return k ? &k->e : NULL;
+}
+
+int job_table_step(struct job_table *t, const struct job_entry *e, int event, struct err *err)
+{
+    struct record r = {.type = RECORD_JOB_STEP, .job_step = {e->accepted.number, (uint8_t)event}};
+
+    return journal_put(t->journal, &r, err);
+}
+
+void job_table_result(struct job_table *t, const struct job_entry *e, int failure, int exit_code,
+                      const char *reason)
+{
+    struct record r = {
+        .type = RECORD_JOB_RESULT,
+        .job_result = {e->accepted.number, (uint8_t)failure, exit_code, (char *)reason}};
+
+    journal_note(t->journal, &r);
+}
+
+void job_table_forget(struct job_table *t, const struct job_entry *e)
+{
+    struct record r = {.type = RECORD_JOB_FORGOTTEN, .job_forgotten.number = e->accepted.number};
+
+    journal_note(t->journal, &r);
+}
