@@ -359,6 +359,9 @@ docs-check: $(BUILD)/release/ci/graphs | $(PMIX_HEADERS) ## fail if docs/ is not
 	@diff -ru $(GRAPHS) $(BUILD)/graphs || { echo "docs/graphs is not what the tables say: make docs-graphs"; exit 1; }
 	@ci/docs.sh
 
+manifest: ## write deploy/dvm-operator.yaml, the chart's objects for kubectl apply --server-side
+	@mkdir -p $(BUILD) deploy && ci/manifest.sh > $(BUILD)/manifest.yaml && mv $(BUILD)/manifest.yaml deploy/dvm-operator.yaml
+
 lint: $(if $(GATES),,all) ## style, layers, sizes, clang-tidy, libraries of programs; GATES="format tidy" and LINT_PATHS="dvm/protocol/wire" narrow it
 	@ci/lint.sh $(GATES)
 	@$(if $(GATES),,ci/libraries.sh)
@@ -385,4 +388,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie patches-proof fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench benches docs-graphs docs-check lint lint-test man clean install help
+.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie patches-proof fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Compares docs/ with the source, about tests, PMIx and the operator: docs.sh [tests] [upcalls] [attributes] [reasons]
+# Compares docs/ with the source, about tests, PMIx and the operator: docs.sh [tests] [upcalls] [attributes] [reasons] [dashboard]
 #
 # tests: in PAGES, a name in double quotes has to be that of a bats test or a heading. A name in backticks with four
 # underscores or with "…" has to be that of a cmocka test; "…" stands for any text. A file in backticks has to exist.
 # upcalls: each entry of the library's server module, and each that we set, is in the table of docs/pmix.md.
 # attributes: each one in dvm/host/pmix is in a table of docs/pmix.md or docs/pmix/ with the columns "attribute", "since"
 # and "tested by"; these columns agree with the header that the compiler finds.
-# reasons: each one of operator/status/reason.h is told in docs/operator/. Exit code: 0 no error, 1 errors.
+# reasons: each one of operator/status/reason.h is told in docs/operator/.
+# dashboard: each metric in a query of the chart's dashboard is one of operator/metrics/metrics.c. Exit code: 0 no error, 1 errors.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -195,11 +196,24 @@ check_reasons() {
     } | refuse
 }
 
-[ $# -gt 0 ] || set -- tests upcalls attributes reasons
+# A metric of the queries is a word with an underscore that no "(" follows.
+check_dashboard() {
+    local name names file=charts/dvm-operator/dashboard.json
+    names=$(sed -nE 's/^ *"(expr|query)": "(.*)",?$/\2/p' "$file" | { grep -oE '[a-z]+(_[a-z]+)+\b(\(?)' || true; } |
+        { grep -v '($' || true; } | LC_ALL=C sort -u)
+    {
+        [ -n "$names" ] || echo "$file names no metric"
+        for name in $names; do
+            grep -qE "\"${name}[\" {%]" operator/metrics/metrics.c || echo "$file: the operator has no metric $name"
+        done
+    } | refuse
+}
+
+[ $# -gt 0 ] || set -- tests upcalls attributes reasons dashboard
 failed=0
 for check in "$@"; do
     case $check in
-    tests | upcalls | attributes | reasons) "check_$check" || failed=1 ;;
+    tests | upcalls | attributes | reasons | dashboard) "check_$check" || failed=1 ;;
     *)
         echo "docs: there is no check $check" >&2
         exit 2

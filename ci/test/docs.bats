@@ -6,7 +6,7 @@
 setup() {
     docs=$BATS_TEST_DIRNAME/../docs.sh
     export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$DOCS_ROOT"/{docs/{pmix,operator},dvm/host/pmix/test,dvm/test,operator/status}
+    mkdir -p "$DOCS_ROOT"/{docs/{pmix,operator},dvm/host/pmix/test,dvm/test,operator/{status,metrics},charts/dvm-operator}
     cd "$DOCS_ROOT" || exit
     touch docs/cleanup.md docs/seeds.md
     printf '# prun\n' > docs/prun.md
@@ -24,6 +24,8 @@ int main(void)
 C
     echo '    X(STABLE, "Stable", REASON_PLAIN)' > operator/status/reason.h
     echo '`Stable`' > docs/operator/conditions.md
+    echo '    put_single(b, "dvm_operator_watches", "gauge");' > operator/metrics/metrics.c
+    echo '  "expr": "sum by (kind) (rate(dvm_operator_watches[5m]))",' > charts/dvm-operator/dashboard.json
     cat > dvm/host/pmix/srv.c << 'C'
 /* PMIX_NODEID is only spoken of, and so is "PMIX_APPNUM". */
 static pmix_server_module_t module = {
@@ -166,4 +168,11 @@ refused() {
     refused reasons 'the reason Lost is told nowhere'
     echo > operator/status/reason.h
     refused reasons 'has no reasons'
+}
+
+@test "a metric of the dashboard that the operator does not have is refused" {
+    echo '  "expr": "max(dvm_operator_watch)"' >> charts/dvm-operator/dashboard.json
+    refused dashboard 'the operator has no metric dvm_operator_watch'
+    echo '{}' > charts/dvm-operator/dashboard.json
+    refused dashboard 'names no metric'
 }

@@ -66,3 +66,14 @@ rendered() { helm template r "$repo/charts/dvm-operator" --namespace "$ns" --kub
     grep -q 'targetPort: metrics' "$dir/monitor.yaml"
     rendered --show-only templates/deployment.yaml | grep -q 'name: metrics'
 }
+
+@test "the plain manifest is that of the chart, and the API server takes it with the operator's namespace" {
+    "$repo/ci/manifest.sh" > "$dir/manifest.yaml"
+    diff -u "$repo/deploy/dvm-operator.yaml" "$dir/manifest.yaml" || { echo "not fresh: make manifest"; return 1; }
+    k apply --server-side -f "$repo/deploy/dvm-operator.yaml" >&2
+    k get deployment -n dvm-operator dvm-operator >&2
+    k apply --server-side -f "$repo/deploy/dvm-operator.yaml" >&2
+    run grep -E 'managed-by: Helm|helm.sh/' "$dir/manifest.yaml"
+    [ "$status" -eq 1 ]
+    k delete --wait=false -n dvm-operator deployment dvm-operator >&2
+}
