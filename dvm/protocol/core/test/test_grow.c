@@ -406,6 +406,21 @@ static void c12_a_grow_that_overlaps_another_is_refused_and_changes_nothing(void
     end(&w);
 }
 
+static void a_grow_of_what_is_no_member_is_refused_and_changes_nothing(void **arg)
+{
+    struct world w = boot(9, 4);
+    enum api_reason reason = API_REASON_NONE;
+    uint64_t before = core_event_next(sim_core(w.sim, 0));
+
+    assert_int_equal(put(&w, "h", API_KIND_GROW, 0, 6, -1, &reason), -1);
+    assert_int_equal(reason, API_REASON_BAD_REQUEST);
+    assert_int_equal(put(&w, "h", API_KIND_GROW, VPID_MAX, VPID_MAX + 1, -1, &reason), -1);
+    assert_int_equal(reason, API_REASON_BAD_REQUEST);
+    assert_int_equal(dvm_bound(w.sim), 4);
+    assert_int_equal(core_event_next(sim_core(w.sim, 0)), before);
+    end(&w);
+}
+
 static void c12_a_grow_can_be_cancelled_until_it_is_wired(void **arg)
 {
     struct world w = boot(9, 5);
@@ -572,6 +587,7 @@ int main(void)
         cmocka_unit_test(c1_a_job_that_needs_a_grow_runs_when_it_is_complete),
         cmocka_unit_test(c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow),
         cmocka_unit_test(c12_a_grow_that_overlaps_another_is_refused_and_changes_nothing),
+        cmocka_unit_test(a_grow_of_what_is_no_member_is_refused_and_changes_nothing),
         cmocka_unit_test(c12_a_grow_can_be_cancelled_until_it_is_wired),
         cmocka_unit_test(c9_a_shrink_cancels_a_grow_that_it_leaves_no_room_for),
         cmocka_unit_test(c9_a_shrink_cancelled_while_a_grow_rolls_back_leaves_no_daemon_draining),
