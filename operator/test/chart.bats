@@ -77,3 +77,19 @@ rendered() { helm template r "$repo/charts/dvm-operator" --namespace "$ns" --kub
     [ "$status" -eq 1 ]
     k delete --wait=false -n dvm-operator deployment dvm-operator >&2
 }
+
+@test "helm test: the pod of the test tells a ready operator from one that is not there" {
+    local check port=$((head_port + 1))
+    rendered --show-only templates/tests/ready.yaml > "$dir/ready.yaml"
+    k apply -n "$ns" --dry-run=server -f "$dir/ready.yaml" >&2
+    check=$(k create --dry-run=client -f "$dir/ready.yaml" -o jsonpath='{.spec.containers[0].command[2]}')
+    [ -n "$check" ]
+    run bash -c "$check" 127.0.0.1 "$port" 1
+    [ "$status" -eq 1 ]
+    [[ $output == *"not ready after 1 s: no answer"* ]]
+    k apply -f "$repo/crds/dvm.openpmix.io_dvmclusters.yaml" >&2
+    metrics_addr=127.0.0.1:$port start_operator
+    run bash -c "$check" 127.0.0.1 "$port" 60
+    kill -KILL "$(cat "$dir/operator.pid")"
+    [ "$status" -eq 0 ]
+}
