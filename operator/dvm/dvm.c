@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <utlist.h>
 
 #define BACKOFF_MIN_MS 200
@@ -82,10 +83,19 @@ static void forget_position(struct dvm_client *c)
 }
 
 /* Must be the caller's last step: the callback may destroy the client. */
+uint64_t dvm_retry_pause_ms(unsigned failures, uint32_t dice)
+{
+    uint64_t ms = (uint64_t)BACKOFF_MIN_MS << (failures < 6 ? failures : 6);
+
+    if (ms > BACKOFF_MAX_MS)
+        ms = BACKOFF_MAX_MS;
+    return ms / 2 + dice % (ms / 2 + 1);
+}
+
 static void stream_down(struct dvm_client *c, const char *why)
 {
-    unsigned shift = c->failures < 6 ? c->failures : 6;
-    uint64_t ms = (uint64_t)BACKOFF_MIN_MS << shift;
+    uint64_t pause_ms;
+    uint32_t dice = 0;
     bool report = c->up || !c->down_reported;
 
     http_cancel(c->stream);
@@ -93,10 +103,12 @@ static void stream_down(struct dvm_client *c, const char *why)
     loop_timer_disarm(c->silence);
     c->quick_beats = 0;
     c->beat_ms = 0;
-    c->failures++;
+    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
+        dice = 0; /* the shortest pause */
+    pause_ms = dvm_retry_pause_ms(c->failures++, dice);
     c->up = false;
     c->down_reported = true;
-    loop_timer_arm(c->retry, ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS);
+    loop_timer_arm(c->retry, pause_ms);
     if (report && c->opts.on_link)
         c->opts.on_link(false, why, c->opts.arg);
 }

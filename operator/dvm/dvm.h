@@ -36,6 +36,10 @@ void dvm_client_destroy(struct dvm_client *c); /* requests that run end without 
 /* Resets the back-off and connects at once. */
 void dvm_client_poke(struct dvm_client *c);
 
+/* The pause before the next attempt, after so many failures before this one: half of it is drawn,
+ * so that operators and clusters do not connect in step when a network is back. */
+uint64_t dvm_retry_pause_ms(unsigned failures, uint32_t dice);
+
 /* Ends once by on_done. `status` is the HTTP status; 0: the head has not answered within 10 s. */
 typedef void dvm_done_fn(int status, const json_t *body, const struct err *err, void *arg);
 int dvm_client_put_campaign(struct dvm_client *c, const char *id,
