@@ -30,7 +30,7 @@ static struct dvm_client *head_client(struct run *run)
 
 static void give_up(struct run *run, const char *what, const char *why)
 {
-    log_warn("%s failed cluster=%s: %s", what, run->e->key, why);
+    reconcile_warn(run->e, what, "failed: %s", why);
     run->failed = true;
     run->on_action_done(run);
 }
@@ -65,10 +65,10 @@ static void on_campaign(int status, const json_t *body, const struct err *err, v
         log_info("campaign put cluster=%s campaign=%s status=%d", run->e->key, run->action->id,
                  status);
         if (run->e->head && headlink_note_campaign(run->e->head, body, &why))
-            log_warn("campaign answer cluster=%s: %s", run->e->key, why.msg);
+            reconcile_warn(run->e, "campaign answer", "malformed: %s", why.msg);
     } else {
-        log_warn("campaign not accepted cluster=%s campaign=%s status=%d: %s", run->e->key,
-                 run->action->id, status, err->msg);
+        reconcile_warn(run->e, "campaign not accepted", "campaign=%s status=%d: %s",
+                       run->action->id, status, err->msg);
         run->failed = status < 400 || status == 503;
         if (run->e->head)
             headlink_reread(run->e->head);
@@ -117,14 +117,14 @@ static void on_size(int status, const json_t *body, const struct err *err, void 
 
     run->again = true;
     if (status != 200 || !run->e->head) {
-        log_warn("size not accepted cluster=%s status=%d: %s", run->e->key, status, err->msg);
+        reconcile_warn(run->e, "size not accepted", "status=%d: %s", status, err->msg);
         run->failed = true;
         if (status == 409)
             run->e->size_refused = run->plan->record.size_sequence;
         if (run->e->head)
             headlink_reread(run->e->head);
     } else if (headlink_note_size(run->e->head, body, &now, &why)) {
-        log_warn("size answer cluster=%s: %s", run->e->key, why.msg);
+        reconcile_warn(run->e, "size answer", "malformed: %s", why.msg);
         run->failed = true;
     } else {
         log_info("size put cluster=%s members=%u sequence=%llu", run->e->key, now.members,
@@ -187,7 +187,7 @@ static void on_deleted(int status, const json_t *body, const struct err *err, vo
     struct run *run = arg;
 
     if (status != 200 && status != 202 && status != 404 && status != 409)
-        log_warn("pod not deleted cluster=%s pod=%s: %s", run->e->key, run->action->pod, err->msg);
+        reconcile_warn(run->e, "pod not deleted", "pod=%s: %s", run->action->pod, err->msg);
     else
         log_info("pod deleted cluster=%s pod=%s", run->e->key, run->action->pod);
     run->failed = run->failed || status == 0 || status >= 500;

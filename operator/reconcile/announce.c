@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Kubernetes Events, which `kubectl describe` shows. The same Event again counts the object up;
- * tally.c decides. The object is applied: a count-up whose object is lost creates it. */
+ * tally.c decides. The object is applied: a count-up whose object is lost creates it.
+ * Warnings about a cluster in the log: the same one once in LOG_LIMIT_MS, with a count. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <unistd.h>
 
 static void on_written(int status, const json_t *body, const struct err *err, void *arg)
@@ -83,4 +86,21 @@ void announce_event(const struct run *run, bool warning, enum reason reason, con
     FREE_AUTO char *name = xasprintf("%s.%" PRIx64, run->c.name, e->events_begin + a.write.serial);
     a.name = name;
     write_event(e->r, &run->c, &a);
+}
+
+void reconcile_warn(struct entry *e, const char *what, const char *fmt, ...)
+{
+    unsigned long left_out;
+    char detail[ERR_MSG_MAX + 256];
+    va_list ap;
+
+    if (!log_limit_take(&e->warnings, what, loop_now_ms(e->r->o.loop), &left_out))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(detail, sizeof(detail), fmt, ap);
+    va_end(ap);
+    if (left_out)
+        log_warn("%s cluster=%s left_out=%lu %s", what, e->key, left_out, detail);
+    else
+        log_warn("%s cluster=%s %s", what, e->key, detail);
 }

@@ -44,7 +44,7 @@ static void send_request(struct run *run, const struct kube_verb *v, kube_done_f
     run->request = kube_request(run->e->r->o.kube, v, on_done, run, &err);
     if (run->request)
         return;
-    log_warn("request not sent cluster=%s: %s", run->e->key, err.msg);
+    reconcile_warn(run->e, "request not sent", "error: %s", err.msg);
     run->failed = true;
     run->on_action_done(run);
 }
@@ -73,8 +73,8 @@ static void note_refusal(struct run *run, int status, const struct err *err)
 {
     struct child_memory *m = memory_of(run);
 
-    log_warn("object refused cluster=%s kind=%s status=%d: %s", run->e->key,
-             objects_kind(run->action->child), status, err->msg);
+    reconcile_warn(run->e, "object refused", "kind=%s status=%d: %s",
+                   objects_kind(run->action->child), status, err->msg);
     if (status == 400 || status == 422 ||
         (status == 403 && ++m->forbidden >= APPLY_REPORTED_AFTER)) {
         snprintf(m->refused_print, sizeof(m->refused_print), "%s",

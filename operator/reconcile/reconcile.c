@@ -241,7 +241,7 @@ static void on_status_written(int status, const json_t *body, const struct err *
         status_is_written(run);
     } else if (status != 404) {
         run->failed = true;
-        log_warn("status not written cluster=%s status=%d: %s", run->e->key, status, err->msg);
+        reconcile_warn(run->e, "status not written", "status=%d: %s", status, err->msg);
     }
     run_end(run);
 }
@@ -276,7 +276,7 @@ static void write_status(struct run *run)
     json_decref(body);
     if (run->request)
         return;
-    log_warn("status not written cluster=%s: %s", run->e->key, err.msg);
+    reconcile_warn(run->e, "status not written", "error: %s", err.msg);
     run->failed = true;
     run_end(run);
 }

@@ -4,6 +4,7 @@
 #ifndef OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 #define OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 
+#include "base/log/limit.h"
 #include "operator/cache/cache.h"
 #include "operator/objects/objects.h"
 #include "operator/plan/plan.h"
@@ -98,6 +99,7 @@ struct entry {
     struct status_trouble creds_trouble;
     struct plan_answer answer;
     struct news news;
+    struct log_limit warnings;
     struct tally *tally;   /* of the Events about the cluster; NULL: none yet */
     uint64_t events_begin; /* the names of Events are counted from here */
     uint64_t size_refused; /* sequence of the size message that the head called too old; 0: none */
@@ -148,6 +150,10 @@ struct reconciler {
 };
 
 struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child);
+
+/* Logs "WHAT cluster=KEY DETAIL", once in LOG_LIMIT_MS per cluster and `what`, a literal. */
+void reconcile_warn(struct entry *e, const char *what, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* follow.c: opens the connection to the head if the cluster has one, closes it otherwise. */
 void follow_head(struct run *run);
