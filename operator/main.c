@@ -67,6 +67,7 @@ static void print_usage(FILE *out)
 {
     fputs(
         "Usage: dvm-operator [options]\n"
+        "Makes and resizes the DVM of each DvmCluster resource.\n\n"
         "  --kubeconfig FILE         how to reach the API server (default: the pod's service "
         "account)\n"
         "  --context NAME            context of that file (default: its current one)\n"
@@ -89,7 +90,10 @@ static void print_usage(FILE *out)
         "  --watch-silence SECONDS   open a watch anew after so long without a byte (default "
         "150)\n"
         "  --log-level LEVEL         error, warn, info (default) or debug\n"
-        "  --version, --help\n",
+        "  --version, --help\n\n"
+        "Exit code: 0 after SIGTERM or SIGINT, 1 after a failure, which its log names, 2 if the "
+        "command\n"
+        "line is wrong.\n",
         out);
 }
 
@@ -150,7 +154,7 @@ static int take_policy(struct flags *f, const char *text, struct err *err)
     return 0;
 }
 
-static int take_flag(struct flags *f, int opt, struct err *err)
+static int take_flag(struct flags *f, int opt, const char *word, struct err *err)
 {
     switch (opt) {
     case 'k':
@@ -196,7 +200,7 @@ static int take_flag(struct flags *f, int opt, struct err *err)
         print_usage(stdout);
         exit(0);
     default:
-        return err_set(err, "see dvm-operator --help");
+        return err_set(err, "%s: no such option, or its value is missing", word);
     }
 }
 
@@ -220,8 +224,9 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
                                             {NULL, 0, NULL, 0}};
     int opt;
 
+    opterr = 0;
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (take_flag(f, opt, err))
+        if (take_flag(f, opt, argv[optind - 1], err))
             return -1;
     }
     if (optind < argc)
@@ -498,7 +503,7 @@ int main(int argc, char **argv)
     struct err err = {0};
 
     if (parse_flags(argc, argv, &f, &err)) {
-        fprintf(stderr, "dvm-operator: %s\n", err.msg);
+        fprintf(stderr, "dvm-operator: %s; see 'dvm-operator --help'\n", err.msg);
         return 2;
     }
     log_init("dvm-operator", f.level);

@@ -63,7 +63,7 @@ static const char help[] =
     "\n"
     "Limits of faults, for start and run, with up to three decimals:\n"
     "      --link-grace S    time in which a broken link may be restored (default: 5)\n"
-    "      --silence S       a daemon that sends nothing for so long counts as broken away\n"
+    "      --silence S       a connection that carries nothing for so long counts as broken\n"
     "                        (default: 10; at least the link grace)\n"
     "      --head-absence S  a member ends its ranks when the head is out of reach for so long\n"
     "                        (default: 30; at least the silence and twice the link grace)\n"

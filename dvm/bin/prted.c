@@ -55,18 +55,15 @@ static const char usage_text[] =
     "  --control-port N      head: HTTPS control API (default 7443; 0: any free one)\n"
     "  --join-port N         links between daemons (default 7400; 0: any)\n"
     "  --plain-port N        /healthz, /readyz, /metrics (default 7480; 0: any)\n"
-    "  --slots N             ranks that may run here (default: 0 for the head; for a member the "
-    "CPUs "
-    "of "
-    "its\n"
-    "                        container's limit or cpuset, 1 if it has neither)\n"
+    "  --slots N             ranks that may run here (default: 0 for the head; for a member the\n"
+    "                        CPUs of its container's limit or cpuset, 1 if it has neither)\n"
     "  --radix N             head: fan-out of the tree, 2..1024 (default 64)\n"
     "  --size N              head: members that may join before a size message (default 0)\n"
     "  --exit-on-leave       end the program after leaving the DVM (default: keep it, not ready)\n"
     "  --drain-seconds N     at SIGTERM wait N seconds for jobs here (default: without limit)\n"
     "  --drain-kill          at SIGTERM end jobs here at once\n"
     "  --link-grace-ms N     time in which a broken link may be restored (default 5000)\n"
-    "  --silence-ms N        a daemon that sends nothing for so long counts as broken away\n"
+    "  --silence-ms N        a connection that carries nothing for so long counts as broken\n"
     "                        (default 10000; at least the link grace)\n"
     "  --head-absence-ms N   a member ends its ranks when the head is out of reach for so long\n"
     "                        (default 30000; at least the silence and twice the link grace)\n"
@@ -78,7 +75,10 @@ static const char usage_text[] =
     "It ends when the PMIx library has not answered for $DVM_PMIX_SILENT_MS (default 60000 ms).\n"
     "With $DVM_LAST_VPID it forks a member for each number from --vpid to that one, prints their\n"
     "numbers and processes, and ends. Both numbers have as many digits; --session-dir and\n"
-    "--host-name end in the first one.\n";
+    "--host-name end in the first one.\n"
+    "\n"
+    "Exit code: 0 after it has left the DVM, 1 after a failure, which its log names, 2 if the\n"
+    "command line is wrong.\n";
 
 struct cmdline {
     struct daemon_opts o;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# Command lines of prun, pstat, pterm and prte: refused ones and their messages.
+# Command lines of all programs: refused ones and their messages.
 
 # shellcheck disable=SC2154  # set by bats
 
@@ -10,7 +10,7 @@ bin=${BIN:-$repo/build/bin} # BIN: ready-made programs
 bounded=(timeout --kill-after=10 60)
 
 setup_file() {
-    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte,dvm-connect,dvm-spawner} >&2
+    [ -n "${BIN:-}" ] || make -s -C "$repo" build/bin/{prted,prun,pstat,pterm,prte,dvm-connect,dvm-spawner,dvm-operator} >&2
 }
 
 setup() {
@@ -114,6 +114,15 @@ refused() {
     refused "the socket does not keep message boundaries" dvm-spawner 0 $$ 0123456789abcdef 2000 info < /dev/null
     run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-spawner" --help
     [[ "$output" == "Usage: dvm-spawner"*"Exit code"* ]]
+}
+
+@test "dvm-operator refuses an unknown option and an argument, and prints its purpose" {
+    refused "--frobnicate: no such option" dvm-operator --frobnicate
+    refused "--identity: no such option, or its value is missing" dvm-operator --identity
+    refused 'unexpected argument "x"' dvm-operator x
+    refused "exclude each other" dvm-operator --namespace a --all-namespaces
+    run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-operator" --help
+    [[ "$output" == "Usage: dvm-operator"*"Exit code"* ]]
 }
 
 @test "a daemon without its spawner beside it does not start, and reports it" {

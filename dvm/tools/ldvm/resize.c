@@ -245,7 +245,7 @@ static int grow_dvm(struct resize *r, struct err *err)
     if (start_missing(r, &started, err) < 0)
         return -1;
     if (started)
-        print_event(r, "started %u daemons", started);
+        print_event(r, "members started: %u", started);
     if (ldvm_wait_wired(r->procs, &r->head, r->opts->members, err) < 0)
         return -1;
     print_event(r, "%u members are wired", r->opts->members);
