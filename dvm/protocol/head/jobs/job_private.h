@@ -40,9 +40,9 @@ struct job {
     uint64_t held_ms;     /* since when it is held without a step; 0: it is not held */
     uint64_t kin_mark;    /* the last mark of job_family_mark() */
     uint32_t nchildren;   /* jobs that its ranks have spawned and that have not ended */
-    char *kin_text;       /* of its descendants, the end of the first that failed; NULL: none has */
-    int kin_code;
-    size_t nwatchers; /* daemons beside its own that are notified of its end */
+    int kin_code;         /* of its descendants, the end of the first that failed */
+    char *kin_text;       /* NULL: none has */
+    size_t nwatchers;     /* daemons beside its own that are notified of its end */
     uint32_t *watchers;
     struct job_rank *ranks;     /* [map.nranks] */
     struct job_daemon *daemons; /* [map.nnodes] */
@@ -55,17 +55,17 @@ struct job {
     uint32_t nnodes_stop,
         nnodes_settled; /* with ranks that are to stop; nodes where all of them have */
     bool stops;         /* some rank is to stop for a debugger */
-    uint64_t nstopped;  /* ranks that are stopped for a debugger */
     bool continued;     /* none is to stop any more */
+    uint64_t nstopped;  /* ranks that are stopped for a debugger */
     /* Ranks that failed while the others continue (JOB_RECOVERABLE). The lost ones among them
      * ended by a signal or with their daemon. */
     uint32_t nbad, nlost, nlosses;
     int first_code, own_code; /* of the first failed rank; of the first that exited by itself */
+    uint32_t passed;          /* times that later jobs have passed it, while it waited for slots */
     char *losses;             /* the first ones by name, or NULL */
     size_t nnews;             /* ranks whose end has not been reported to others yet */
     struct msg_rank *news;
     uint64_t told_ms; /* time of the last report to others; 0: never */
-    uint32_t passed;  /* times that later jobs have passed it, while it waited for slots */
     char *reason;
     uint64_t deadline_ms; /* 0: none */
     UT_hash_handle hh;
