@@ -246,9 +246,9 @@ static const char *check_request(const struct campaigns *cs, const struct reques
     if (!*r->m->nspace || strlen(r->m->nspace) > API_NAME_MAX)
         return "the requester has no name";
     if (strlen(r->m->req_id) > API_ID_MAX)
-        return "the asker's own id is too long";
+        return "the requester's own id is too long";
     if (!x || !members_live(cs->members, r->from))
-        return "the asker's daemon is no member";
+        return "the requester's daemon is no member";
     if (r->kind != RESIZE_CANCEL && !r->m->count && !r->n && !*r->m->campaign)
         return "it names neither a number of daemons nor a list";
     *status = RESIZE_NOT_FOUND;
@@ -263,7 +263,7 @@ static const char *check_request(const struct campaigns *cs, const struct reques
         return "the DVM does not have that many daemons";
     *status = RESIZE_BUSY;
     if (is_release(r) && r->from != VPID_HEAD && names_vpid(r, r->from))
-        return "it would release the asker's own daemon";
+        return "it would release the requester's own daemon";
     return r->n ? beyond_limits(cs, r, status) : NULL;
 }
 
@@ -335,7 +335,7 @@ void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_r
     why = check_request(cs, &r, &status);
     if (before && !same_ask(before, m))
         answer_request(cs, &r, RESIZE_EXISTS, NULL,
-                       "the asker's own id was used for another request");
+                       "the requester's own id was used for another request");
     else if (before && members_live(cs->members, from))
         ask_again(cs, &r, before);
     else if (why)
