@@ -8,8 +8,8 @@
  * first reader removes it.
  *
  * Invariants: values are opaque bytes; at most STORE_KEYS_MAX entries and STORE_BYTES_MAX bytes
- * are held; a request is carried out as a whole or not at all, since all its pairs are checked
- * before the first one is stored.
+ * are held; a request is carried out as a whole or not at all: all its pairs are checked before the
+ * first one is stored, and a lookup removes what it has read when it has succeeded.
  *
  * Failures: a malformed request, a key that is published already in this range, and a full store
  * are refused, and the store stays as it was. */
@@ -25,6 +25,7 @@ struct entry {
     struct store_who owner;
     uint8_t range;
     uint8_t persistence;
+    bool is_read; /* by the lookup under way, and is removed if that succeeds */
     void *value;
     size_t len;
     struct slot *slot;
@@ -165,7 +166,7 @@ static struct entry *find_entry(const struct store *s, const char *key, uint8_t 
         return NULL;
     LL_FOREACH(slot->entries, e)
     {
-        if (!in_range(e->range, &e->owner, who))
+        if (e->is_read || !in_range(e->range, &e->owner, who))
             continue;
         if (e->range == range)
             return e;
@@ -293,15 +294,28 @@ static void put_found(struct buf *out, const char *key, const struct entry *e)
     buf_put_bytes(out, e->value, e->len);
 }
 
+/* After a lookup that has failed, its values stay. */
+static void settle_reads(struct store *s, struct entry *const *read, uint32_t n, bool ok)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        read[i]->is_read = false;
+        if (ok)
+            entry_remove(s, read[i]);
+    }
+}
+
 enum store_result store_lookup(struct store *s, const void *blob, size_t len, struct buf *out)
 {
     struct cur c = cur_of(blob, len);
+    FREE_AUTO struct entry **read = NULL;
     size_t count_at = out->len;
     struct store_lookup l;
-    uint32_t found = 0;
+    uint32_t found = 0, nread = 0;
+    bool ok;
 
     if (!lookup_read(&c, &l))
         return STORE_BAD;
+    read = xcalloc(l.nkeys, sizeof(struct entry *));
     buf_put_u32(out, 0);
     for (uint32_t i = 0; i < l.nkeys; i++) {
         FREE_AUTO char *key = cur_str(&c, STORE_KEY_MAX);
@@ -310,12 +324,16 @@ enum store_result store_lookup(struct store *s, const void *blob, size_t len, st
         if (!e)
             continue;
         put_found(out, key, e);
-        if (e->persistence == PMIX_PERSIST_FIRST_READ)
-            entry_remove(s, e);
+        if (e->persistence == PMIX_PERSIST_FIRST_READ) {
+            e->is_read = true;
+            read[nread++] = e;
+        }
         found++;
     }
     buf_patch_u32(out, count_at, found);
-    if (!cur_done(&c) || out->failed)
+    ok = cur_done(&c) && !out->failed;
+    settle_reads(s, read, nread, ok);
+    if (!ok)
         return STORE_BAD;
     return found == l.nkeys ? STORE_OK : found ? STORE_SOME : STORE_NONE;
 }

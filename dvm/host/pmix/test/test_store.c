@@ -225,6 +225,20 @@ static void a_value_to_be_read_once_is_read_once(void **state)
     assert_finds(state, &bob, PMIX_RANGE_SESSION, "k", "");
 }
 
+static void a_lookup_that_fails_reads_no_value_that_is_read_once(void **state)
+{
+    BUF_AUTO struct buf b = lookup_blob(&bob, PMIX_RANGE_SESSION, "k", NULL);
+    BUF_AUTO struct buf longer = lookup_blob(&bob, PMIX_RANGE_SESSION, "k", NULL);
+    BUF_AUTO struct buf out = {.max = BLOB_MAX}, small = {.max = 8};
+
+    buf_put_u8(&longer, 0);
+    publish(state, &alice, PMIX_RANGE_SESSION, PMIX_PERSIST_FIRST_READ, "k", "v");
+    assert_int_equal(store_lookup(*state, longer.data, longer.len, &out), STORE_BAD);
+    assert_int_equal(store_lookup(*state, b.data, b.len, &small), STORE_BAD);
+    assert_finds(state, &bob, PMIX_RANGE_SESSION, "k", "v");
+    assert_int_equal(store_count(*state), 0);
+}
+
 static void a_lookup_that_finds_some_of_several_keys_reports_a_partial_success(void **state)
 {
     BUF_AUTO struct buf b = lookup_blob(&bob, PMIX_RANGE_SESSION, "k", "l");
@@ -297,6 +311,7 @@ int main(void)
         TEST(a_published_value_is_found_within_its_range_only),
         TEST(one_key_in_two_ranges_is_two_values),
         TEST(a_value_to_be_read_once_is_read_once),
+        TEST(a_lookup_that_fails_reads_no_value_that_is_read_once),
         TEST(a_lookup_that_finds_some_of_several_keys_reports_a_partial_success),
         TEST(only_the_publisher_can_unpublish),
         TEST(a_malformed_report_of_a_rank_s_end_changes_no_value),
