@@ -13,9 +13,10 @@
  * Invariants: a value is in the library's own packing, and the head does not read it. The end of a
  * rank takes the same path as its requests, so it follows all data that the rank has published.
  *
- * Failures: an unknown attribute that is marked as required gives PMIX_ERR_NOT_SUPPORTED. A request
- * of more than PMIX_SRV_BLOB_MAX bytes gives PMIX_ERR_OUT_OF_RESOURCE. A malformed answer, or one
- * with more than PMIX_SRV_KEYS_MAX values, gives PMIX_ERR_UNPACK_FAILURE. */
+ * Failures: an unknown attribute that is marked as required gives PMIX_ERR_NOT_SUPPORTED. A publish
+ * without data gives PMIX_ERR_BAD_PARAM, which is the head's answer. A request of more than
+ * PMIX_SRV_BLOB_MAX bytes gives PMIX_ERR_OUT_OF_RESOURCE. A malformed answer, or one with more than
+ * PMIX_SRV_KEYS_MAX values, gives PMIX_ERR_UNPACK_FAILURE. */
 #include "dvm/host/pmix/pmix_private.h"
 
 #include <stdlib.h>
@@ -36,10 +37,15 @@ static bool is_directive(const pmix_info_t *i)
     return false;
 }
 
-/* Every name that is not reserved is data. */
+/* Every name that is not reserved is data. A reserved one that is no directive is left out. */
+static bool is_data(const pmix_info_t *i)
+{
+    return !PMIX_CHECK_RESERVED_KEY(i->key);
+}
+
 static bool is_directive_or_data(const pmix_info_t *i)
 {
-    return is_directive(i) || !PMIX_CHECK_RESERVED_KEY(i->key);
+    return is_directive(i) || is_data(i);
 }
 
 static void put_head(struct buf *b, const pmix_proc_t *proc, const struct pmix_srv *p,
@@ -146,7 +152,7 @@ pmix_status_t data_on_publish(const pmix_proc_t *proc, const pmix_info_t info[],
     for (size_t i = 0; i < ninfo && ok; i++) {
         pmix_value_t value = info[i].value;
 
-        if (is_directive(&info[i]))
+        if (!is_data(&info[i]))
             continue;
         buf_put_str(&u->data, info[i].key);
         ok = put_value(&u->data, &value);

@@ -158,7 +158,8 @@ static pmix_status_t publish(const char *key, uint32_t n, pmix_data_range_t rang
                              pmix_persistence_t persist)
 {
     uint32_t gid = getgid();
-    pmix_info_t info[5], nobody;
+    pmix_info_t info[6], nobody;
+    bool fresh = true;
     pmix_data_array_t allowed = {.type = PMIX_INFO, .size = 1, .array = &nobody};
     pmix_status_t rc;
 
@@ -168,7 +169,8 @@ static pmix_status_t publish(const char *key, uint32_t n, pmix_data_range_t rang
     PMIX_INFO_LOAD(&info[0], key, &n, PMIX_UINT32);
     PMIX_INFO_LOAD(&info[1], PMIX_RANGE, &range, PMIX_DATA_RANGE);
     PMIX_INFO_LOAD(&info[2], PMIX_PERSISTENCE, &persist, PMIX_PERSIST);
-    rc = PMIx_Publish(info, 5);
+    PMIX_INFO_LOAD(&info[5], PMIX_GET_REFRESH_CACHE, &fresh, PMIX_BOOL); /* not of a publish */
+    rc = PMIx_Publish(info, 6);
     PMIX_INFO_DESTRUCT(&info[4]);
     return rc == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : rc;
 }
@@ -202,9 +204,12 @@ static int client_publish(int argc, char **argv)
         must(publish("test.port", 4711, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), "publish");
     must_be(publish("test.rm", 1, PMIX_RANGE_RM, PMIX_PERSIST_APP), PMIX_ERR_BAD_PARAM,
             "publishing for nobody here");
+    must_be(publish("pmix.mine", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), PMIX_ERR_BAD_PARAM,
+            "publishing under a reserved name");
     fence(false);
     must_be(lookup(PMIX_GRPID, 0, &n), PMIX_ERR_NOT_FOUND, "what says how, not what");
     must_be(lookup(PMIX_ACCESS_PERMISSIONS, 0, &n), PMIX_ERR_NOT_FOUND, "what says how, not what");
+    must_be(lookup(PMIX_GET_REFRESH_CACHE, 0, &n), PMIX_ERR_NOT_FOUND, "what is no data");
     must(lookup("test.port", 0, &n), "lookup");
     must_equal(n, 4711, "published number");
     must_be(publish("test.port", 1, PMIX_RANGE_SESSION, PMIX_PERSIST_APP), PMIX_ERR_DUPLICATE_KEY,
