@@ -4,6 +4,7 @@
 /* clang -fsanitize=fuzzer,address,undefined; corpus: api/test/corpus/messages */
 #include "api/dvm.h"
 #include "api/event.h"
+#include "api/links.h"
 #include "api/size.h"
 
 #include <stdlib.h>
@@ -42,6 +43,7 @@ ROUND_TRIP(campaign_request, api_campaign_request_free)
 ROUND_TRIP(campaign, api_campaign_free)
 ROUND_TRIP(event, api_event_free)
 ROUND_TRIP(dvm, api_dvm_free)
+ROUND_TRIP(links, api_links_free)
 ROUND_TRIP(size, NOTHING)
 ROUND_TRIP(shutdown, NOTHING)
 
@@ -55,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     campaign_round_trip(o);
     event_round_trip(o);
     dvm_round_trip(o);
+    links_round_trip(o);
     size_round_trip(o);
     shutdown_round_trip(o);
     json_decref(o);

@@ -9,6 +9,7 @@
 // clang-format on
 #include "api/dvm.h"
 #include "api/event.h"
+#include "api/links.h"
 #include "api/reason.h"
 #include "api/size.h"
 
@@ -597,6 +598,57 @@ static void a_view_survives_the_round_trip(void **state)
     json_decref(b);
 }
 
+#define PEER_BUT_SENT                                                                              \
+    "{\"vpid\": 1, \"peers\": [{\"vpid\": 0, \"role\": \"parent\", \"up\": 2, \"mappedOut\": 1, "  \
+    "\"queuedBytes\": 65536, \"lost\": 3"
+
+static void bad_links_are_refused_with_the_path_to_their_field(void **state)
+{
+    static const struct refusal refusals[] = {
+        {"[]", "a list where an object is wanted"},
+        {"{\"peers\": []}", "vpid: missing"},
+        {"{\"vpid\": 1}", "peers: missing"},
+        {PEER_BUT_SENT "}]}", "peers[0]: sentAgain: missing"},
+        {"{\"vpid\": 1, \"peers\": [{\"vpid\": 0, \"role\": \"aunt\"}]}",
+         "peers[0]: role: \"aunt\" is not known here"},
+        {PEER_BUT_SENT ", \"sentAgain\": 1, \"roundTripMs\": -2}]}",
+         "peers[0]: roundTripMs: -2 is not within -1 to 9223372036854775807"},
+    };
+
+    for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+        json_t *o = json(refusals[i].text);
+        struct api_links l;
+        struct err err = {0};
+
+        assert_int_equal(api_links_decode(o, &l, &err), -1);
+        assert_string_equal(err.msg, refusals[i].message);
+        assert_null(l.peers);
+        json_decref(o);
+    }
+}
+
+static void links_survive_the_round_trip(void **state)
+{
+    json_t *a =
+        json("{\"vpid\": 1, \"peers\": ["
+             "{\"vpid\": 0, \"role\": \"parent\", \"up\": 2, \"mappedOut\": 1, \"roundTripMs\": 7, "
+             "\"queuedBytes\": 65536, \"lost\": 3, \"sentAgain\": 12},"
+             "{\"vpid\": 4, \"role\": \"child\", \"up\": 0, \"mappedOut\": 0, \"roundTripMs\": -1, "
+             "\"queuedBytes\": 0, \"lost\": 1, \"sentAgain\": 0}]}");
+    struct err err = {0};
+    struct api_links l;
+
+    assert_int_equal(api_links_decode(a, &l, &err), 0);
+    assert_int_equal(l.npeers, 2);
+    assert_int_equal(l.peers[1].role, API_LINK_CHILD);
+    assert_int_equal(l.peers[1].round_trip_ms, -1);
+    json_t *b = api_links_encode(&l);
+    assert_true(json_equal(a, b));
+    api_links_free(&l);
+    json_decref(a);
+    json_decref(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -622,6 +674,8 @@ int main(void)
         cmocka_unit_test(every_state_of_a_job_and_of_a_member_is_found_by_its_word),
         cmocka_unit_test(every_reason_is_found_by_its_word),
         cmocka_unit_test(a_view_survives_the_round_trip),
+        cmocka_unit_test(bad_links_are_refused_with_the_path_to_their_field),
+        cmocka_unit_test(links_survive_the_round_trip),
     };
 
     return cmocka_run_group_tests_name("messages", tests, NULL, NULL);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* pstat: shows members, tree, jobs and campaigns of a DVM, and its events as they happen.
+/* pstat: shows members, tree, jobs and campaigns of a DVM, its events as they happen, and the links
+ * of one daemon.
  *
- * In: the answer to GET /v1/dvm, or the event stream of a daemon. Out: tables, lines or JSON on
- * standard output. With --json the view and the events are not decoded, so unknown fields stay.
+ * In: the answer to GET /v1/dvm or GET /v1/links, or the event stream of a daemon. Out: tables,
+ * lines or JSON on standard output. With --json the view and the events are not decoded, so unknown
+ * fields stay.
  *
  * Failures: the exit code is 1 if the DVM does not answer, and 2 if the command line is wrong.
  * --watch-events flushes each line, since programs read it. It ends with 0 when the daemon closes
@@ -16,7 +18,7 @@
 #include <string.h>
 
 static const char help[] =
-    "Usage: pstat [--json] [members|tree|jobs|campaigns]\n"
+    "Usage: pstat [--json] [members|tree|jobs|campaigns|links]\n"
     "  or:  pstat --watch-events [--json]\n"
     "\n"
     "Shows a DVM: a summary, its members, jobs and campaigns, or only one of them.\n"
@@ -25,8 +27,9 @@ static const char help[] =
     "  tree           how the daemons are connected\n"
     "  jobs           running, held and queued jobs with the reason, and the last 64 that ended\n"
     "  campaigns      changes of size: phase, time taken, jobs that they wait for\n"
+    "  links          the connections of the daemon that answers, to its parent and children\n"
     "\n"
-    "      --json            JSON as of GET /v1/dvm (docs/control-api.md), whole or that part\n"
+    "      --json            JSON as of the control API (docs/control-api.md), whole or that part\n"
     "      --watch-events    print events from now on, one a line, until "
     "interrupted\n" CLI_WHERE_HELP "  -h, --help            this text\n"
     "      --version         the version\n"
@@ -47,7 +50,7 @@ static const struct option longs[] = {
 
 struct part {
     const char *name;
-    const char *key; /* in the JSON view */
+    const char *key; /* in the JSON view; NULL: the links, which are no part of it */
     void (*show)(const struct api_dvm *d, FILE *out);
 };
 
@@ -56,6 +59,7 @@ static const struct part parts[] = {
     {"tree", "members", show_tree},
     {"jobs", "jobs", show_jobs},
     {"campaigns", "campaigns", show_campaigns},
+    {"links", NULL, NULL},
 };
 
 struct args {
@@ -72,7 +76,8 @@ static int set_part(struct args *a, const char *name, struct err *err)
         if (strcmp(parts[i].name, name) == 0)
             a->part = &parts[i];
     }
-    return a->part ? 0 : err_set(err, "'%s' is not one of members, tree, jobs, campaigns", name);
+    return a->part ? 0
+                   : err_set(err, "'%s' is not one of members, tree, jobs, campaigns, links", name);
 }
 
 static int parse_args(int argc, char **argv, struct args *a, struct err *err)
@@ -136,14 +141,20 @@ static int watch_dvm(struct cli_conn *c, const struct args *a, struct err *err)
     return got;
 }
 
+static bool wants_links(const struct args *a)
+{
+    return a->part && !a->part->key;
+}
+
 static int print_json(struct cli_conn *c, const struct args *a, struct err *err)
 {
-    json_t *view = cli_call(c, "GET", "/v1/dvm", NULL, NULL, err);
+    const char *path = wants_links(a) ? "/v1/links" : "/v1/dvm";
+    json_t *view = cli_call(c, "GET", path, NULL, NULL, err);
     json_t *shown = view;
 
     if (!view)
         return -1;
-    if (a->part)
+    if (a->part && a->part->key)
         shown = json_pack("{s:O}", a->part->key, json_object_get(view, a->part->key));
     json_dumpf(shown, stdout, JSON_INDENT(2));
     putchar('\n');
@@ -153,10 +164,23 @@ static int print_json(struct cli_conn *c, const struct args *a, struct err *err)
     return 0;
 }
 
+static int print_links(struct cli_conn *c, struct err *err)
+{
+    struct api_links l;
+
+    if (cli_call_links(c, &l, err) < 0)
+        return -1;
+    show_links(&l, stdout);
+    api_links_free(&l);
+    return 0;
+}
+
 static int print_text(struct cli_conn *c, const struct args *a, struct err *err)
 {
     struct api_dvm d;
 
+    if (wants_links(a))
+        return print_links(c, err);
     if (cli_call_dvm(c, &d, err) < 0)
         return -1;
     if (a->part) {

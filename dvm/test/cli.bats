@@ -86,7 +86,7 @@ refused() {
 }
 
 @test "pstat refuses unknown arguments" {
-    refused "'nodes' is not one of members, tree, jobs, campaigns" pstat nodes
+    refused "'nodes' is not one of members, tree, jobs, campaigns, links" pstat nodes
     refused "one at a time" pstat members tree
     refused "contradict each other" pstat --watch-events jobs
     refused "unknown option -x" pstat -x

@@ -97,3 +97,30 @@ stream_under_resets() {
     done
     [ "$(metric 0 dvm_membership_version)" = "$version" ]
 }
+
+# shown VPID ROW COLUMN: of the table that the daemon VPID shows; row 0 has the headings.
+shown() { pstat --dvm "$DVM_SESSION_DIR/$1" links | awk -v row="$2" -v column="$3" 'NR == row + 1 { print $column }'; }
+
+# up_are VPID NUMBER: so many links to the neighbour in the first row are up.
+up_are() { [ "$(shown "$1" 1 3)" = "$2" ]; }
+lost_at_both() { [ "$(pstat links | awk 'NR > 1 { n += $(NF - 1) } END { print n }')" = 1 ] && [ "$(lost_at_members)" = 1 ]; }
+lost_at_members() { for i in 1 2 3; do pstat --dvm "$DVM_SESSION_DIR/$i" --json links; done | jq -s '[.[].peers[] | select(.role == "parent").lost] | add'; }
+
+@test "pstat links: each daemon shows its own neighbours, and both ends count a link that is reset" {
+    local i
+    export DVM_LINKS=2
+    start_dvm 3 --slots 1
+    eventually links_are 6
+    run -0 pstat links
+    [[ "${lines[0]}" == "VPID  ROLE "*"LOST  SENT AGAIN" ]]
+    [ "${#lines[@]}" -eq 4 ]
+    for i in 1 2 3; do
+        [ "$(shown 0 "$i" 1) $(shown 0 "$i" 2)" = "$i child" ]
+        eventually up_are "$i" 2
+        [ "$(pstat --dvm "$DVM_SESSION_DIR/$i" --json links | jq -c '[.vpid, .peers[].vpid, .peers[].role]')" = "[$i,0,\"parent\"]" ]
+    done
+    [ "$(pstat --json links | jq '[.peers[].lost] | add')" = 0 ]
+    can_reset || skip "the kernel does not reset connections for this user"
+    reset_link 6
+    eventually lost_at_both
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls of the control API by clients of this daemon (pstat, pterm, prte).
  *
- * The head serves the call. A member sends it to the head as APP_CALL; the head serves it with the
- * rights of a member and sends APP_REPLY, which the member gives to its client.
+ * The head serves the call. A member serves only what is about itself, also while it is not wired.
+ * Any other call it sends to the head as APP_CALL; the head serves it with the rights of a member
+ * and sends APP_REPLY, which the member gives to its client.
  *
  * Invariants: a call has one reply, and a member keeps nothing of a call: the client's number goes
  * with the call and comes back with the reply. Only the head sends lines of an event stream.
@@ -70,7 +71,7 @@ void calls_make(struct calls *s, uint32_t client, enum api_role role,
 {
     struct ctl_local answer = {.reply = on_reply, .line = on_line, .role = role, .arg = s};
 
-    if (s->env->vpid == 0)
+    if (s->env->vpid == 0 || ctl_is_everywhere(call->method, call->path))
         ctl_local_call(s->ctl, client, call->method, call->path, call->body, &answer);
     else if (core_live(s->core, 0))
         pass_to_head(s, client, call);

@@ -48,6 +48,8 @@ struct ctl_local {
     void *arg;
 };
 
+/* A call about the daemon that is asked; a member passes the others on to the head. */
+bool ctl_is_everywhere(const char *method, const char *path);
 /* A CLIENT_CALL of a local connection. `path` may have a query. */
 void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const char *path,
                     const char *body, const struct ctl_local *answer);

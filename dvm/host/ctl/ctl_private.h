@@ -41,6 +41,7 @@ struct ctl_verb {
     const char *pattern;
     unsigned roles;
     bool body;
+    bool everywhere; /* about the daemon that is asked: a member answers it itself */
     ctl_verb_fn *fn;
 };
 extern const struct ctl_verb ctl_verbs[];
@@ -84,10 +85,10 @@ void ctl_refuse(struct ctl_reply *rp, int status, enum api_reason reason, const 
 /* The core's answer; reason NULL stands for a word that fits the status. */
 void ctl_refuse_err(struct ctl_reply *rp, enum api_reason reason, const struct err *err);
 
-/* campaign.c, size.c, shutdown.c, events.c, dvm.c: the verbs. */
+/* campaign.c, size.c, shutdown.c, events.c, dvm.c, links.c: the verbs. */
 ctl_verb_fn ctl_put_campaign, ctl_cancel_campaign, ctl_get_campaign;
 ctl_verb_fn ctl_put_signal, ctl_put_continue, ctl_put_size, ctl_put_shutdown, ctl_get_events,
-    ctl_get_dvm;
+    ctl_get_dvm, ctl_get_links;
 
 /* events.c */
 void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, uint64_t from);

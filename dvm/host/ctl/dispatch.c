@@ -11,15 +11,16 @@
 
 /* The same table as in docs/control-api.md. */
 const struct ctl_verb ctl_verbs[] = {
-    {"PUT", "/v1/campaigns/{id}", PEOPLE, true, ctl_put_campaign},
-    {"PUT", "/v1/campaigns/{id}/cancel", PEOPLE, false, ctl_cancel_campaign},
-    {"GET", "/v1/campaigns/{id}", EVERYBODY, false, ctl_get_campaign},
-    {"PUT", "/v1/jobs/{id}/signal", EVERYBODY, true, ctl_put_signal},
-    {"PUT", "/v1/jobs/{id}/continue", EVERYBODY, false, ctl_put_continue},
-    {"PUT", "/v1/size", CTL_ROLE_OPERATOR, true, ctl_put_size},
-    {"PUT", "/v1/shutdown", PEOPLE, true, ctl_put_shutdown},
-    {"GET", "/v1/events", PEOPLE, false, ctl_get_events},
-    {"GET", "/v1/dvm", EVERYBODY, false, ctl_get_dvm},
+    {"PUT", "/v1/campaigns/{id}", PEOPLE, true, false, ctl_put_campaign},
+    {"PUT", "/v1/campaigns/{id}/cancel", PEOPLE, false, false, ctl_cancel_campaign},
+    {"GET", "/v1/campaigns/{id}", EVERYBODY, false, false, ctl_get_campaign},
+    {"PUT", "/v1/jobs/{id}/signal", EVERYBODY, true, false, ctl_put_signal},
+    {"PUT", "/v1/jobs/{id}/continue", EVERYBODY, false, false, ctl_put_continue},
+    {"PUT", "/v1/size", CTL_ROLE_OPERATOR, true, false, ctl_put_size},
+    {"PUT", "/v1/shutdown", PEOPLE, true, false, ctl_put_shutdown},
+    {"GET", "/v1/events", PEOPLE, false, false, ctl_get_events},
+    {"GET", "/v1/dvm", EVERYBODY, false, false, ctl_get_dvm},
+    {"GET", "/v1/links", EVERYBODY, false, true, ctl_get_links},
 };
 const size_t ctl_nverbs = sizeof(ctl_verbs) / sizeof(ctl_verbs[0]);
 

@@ -58,6 +58,16 @@ static void set_query(struct ctl_request *rq, char *query)
     }
 }
 
+bool ctl_is_everywhere(const char *method, const char *path)
+{
+    for (size_t i = 0; i < ctl_nverbs; i++) {
+        if (ctl_verbs[i].everywhere && strcmp(ctl_verbs[i].method, method) == 0 &&
+            strcmp(ctl_verbs[i].pattern, path) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void call_verb(struct ctl *ctl, const struct ctl_verb *verb, struct ctl_request *rq,
                       const char *body, struct ctl_reply *rp)
 {

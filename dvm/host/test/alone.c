@@ -267,6 +267,11 @@ void odls_output_pause(struct odls *o, const char *nspace, bool paused)
 {
 }
 
+bool ctl_is_everywhere(const char *method, const char *path)
+{
+    return false;
+}
+
 void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const char *path,
                     const char *body, const struct ctl_local *answer)
 {

@@ -51,8 +51,10 @@ static void lose_conn(struct core *c, struct neighbour *k, struct peer_link *at,
 {
     uint32_t number = at->number;
     bool was_up = at->state >= PEER_LINK_UP;
+    bool broke = was_up && how == LOSS_BY_BREAK;
 
-    c->conns_lost += was_up && how == LOSS_BY_BREAK;
+    c->conns_lost += broke;
+    k->lost += broke;
     neighbours_drop_conn(c->neighbours, k, at);
     if (peer_links_greeted(k->peer)) {
         if (was_up && k->state == NEIGHBOUR_UP) {

@@ -438,6 +438,61 @@ static void count_links(const struct core *c, struct core_stats *s)
     s->frames_again = neighbours_again(c->neighbours);
 }
 
+/* Not those that only greet, call or end. */
+static bool is_in_tree(const struct neighbour *k)
+{
+    return neighbour_is_greeted(k) && !k->joining;
+}
+
+static bool is_faster(const struct peer_link *at, int64_t than_ms)
+{
+    return at->state == PEER_LINK_UP && at->measured &&
+           (than_ms < 0 || (int64_t)at->delay_ms < than_ms);
+}
+
+static struct api_link_peer describe_peer(const struct neighbour *k)
+{
+    const struct peer_link *at;
+    struct peer_stats s = peer_stats(k->peer);
+    struct api_link_peer p = {.vpid = k->vpid,
+                              .role = k->incoming ? API_LINK_CHILD : API_LINK_PARENT,
+                              .round_trip_ms = -1,
+                              .queued_bytes = s.bytes,
+                              .lost = k->lost,
+                              .sent_again = s.again};
+
+    DL_FOREACH(peer_links(k->peer), at)
+    {
+        p.up += at->state == PEER_LINK_UP;
+        p.mapped_out += at->state == PEER_LINK_OUT;
+        if (is_faster(at, p.round_trip_ms))
+            p.round_trip_ms = (int64_t)at->delay_ms;
+    }
+    return p;
+}
+
+static int compare_vpids(const void *a, const void *b)
+{
+    const struct api_link_peer *x = a, *y = b;
+
+    return (x->vpid > y->vpid) - (x->vpid < y->vpid);
+}
+
+struct api_links core_links(const struct core *c)
+{
+    struct api_links l = {.vpid = c->opts.vpid};
+    const struct neighbour *k;
+
+    l.peers = xcalloc(neighbours_count(c->neighbours) + 1, sizeof(*l.peers));
+    DL_FOREACH(neighbours_first(c->neighbours), k)
+    {
+        if (is_in_tree(k))
+            l.peers[l.npeers++] = describe_peer(k);
+    }
+    qsort(l.peers, l.npeers, sizeof(*l.peers), compare_vpids);
+    return l;
+}
+
 struct core_stats core_stats(const struct core *c)
 {
     struct rml_stats rml = rml_stats(c->rml);

@@ -8,6 +8,7 @@
 #include "api/dvm.h"
 #include "api/event.h"
 #include "api/faults.h"
+#include "api/links.h"
 #include "api/reason.h"
 #include "api/role.h"
 #include "api/size.h"
@@ -209,5 +210,7 @@ struct core_stats {
     uint64_t version;
 };
 struct core_stats core_stats(const struct core *c);
+/* The parent and the children of this daemon, by vpid; api_links_free() it. */
+struct api_links core_links(const struct core *c);
 
 #endif

@@ -41,6 +41,7 @@ struct neighbour {
     uint16_t port;
     uint64_t redial_at, redial_ms; /* when a further connection is made; 0: no wait */
     bool failed;                   /* one of its connections has been lost */
+    uint64_t lost;                 /* connections that broke or fell silent */
     struct neighbour *next, *prev;
 };
 

@@ -617,6 +617,7 @@ void peer_link_asked(struct peer *p, struct peer_link *k)
 bool peer_link_answered(struct peer *p, struct peer_link *k, uint64_t delay_ms)
 {
     k->delay_ms = delay_ms;
+    k->measured = true;
     k->asked_ms = 0;
     k->progress = k->answered = true;
     if (k->state != PEER_LINK_OUT)

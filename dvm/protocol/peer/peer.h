@@ -63,7 +63,8 @@ struct peer_link {
     bool progress;     /* in this round a frame that it carried, or a probe, was answered */
     bool answered;     /* in this round: a probe */
     size_t missed;     /* rounds in a row */
-    uint64_t delay_ms; /* of the last probe, there and back */
+    uint64_t delay_ms; /* of the last probe, there and back; 0 until one was answered */
+    bool measured;     /* one was */
     uint64_t asked_ms; /* of the oldest probe without an answer; 0: none */
     size_t in_flight;  /* bytes */
     uint64_t probe_at, probe_ms;

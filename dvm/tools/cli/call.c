@@ -83,6 +83,18 @@ int cli_call_dvm(struct cli_conn *c, struct api_dvm *out, struct err *err)
     return rc < 0 ? err_wrap(err, "GET /v1/dvm") : 0;
 }
 
+int cli_call_links(struct cli_conn *c, struct api_links *out, struct err *err)
+{
+    json_t *reply = cli_call(c, "GET", "/v1/links", NULL, NULL, err);
+    int rc;
+
+    if (!reply)
+        return -1;
+    rc = api_links_decode(reply, out, err);
+    json_decref(reply);
+    return rc < 0 ? err_wrap(err, "GET /v1/links") : 0;
+}
+
 int cli_events_begin(struct cli_conn *c, struct err *err)
 {
     json_t *reply = cli_call(c, "GET", "/v1/events", NULL, NULL, err);

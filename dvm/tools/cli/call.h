@@ -5,6 +5,7 @@
 
 #include "api/dvm.h"
 #include "api/event.h"
+#include "api/links.h"
 #include "base/err/err.h"
 #include "dvm/tools/cli/conn.h"
 
@@ -19,6 +20,9 @@ json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_
                  int *status, struct err *err);
 /* GET /v1/dvm, decoded; api_dvm_free() it. */
 int cli_call_dvm(struct cli_conn *c, struct api_dvm *out, struct err *err)
+    __attribute__((warn_unused_result));
+/* GET /v1/links of the daemon itself, decoded; api_links_free() it. */
+int cli_call_links(struct cli_conn *c, struct api_links *out, struct err *err)
     __attribute__((warn_unused_result));
 
 /* Opens the event stream; the connection then serves nothing else. A stream that is opened

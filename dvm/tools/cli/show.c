@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The head's view as tables; an event as a line. The tree is in show_tree.c.
  *
- * In: decoded structures of api/dvm.h and api/event.h. Out: text for people, which may change:
- * programs read JSON. In tables an absent text or an empty list is "-". A job in state VM_READY
- * with a reason is shown as QUEUED. Times of events are in the local time zone. */
+ * In: decoded structures of api/dvm.h, api/links.h and api/event.h. Out: text for people, which may
+ * change: programs read JSON. In tables an absent text or an empty list is "-". A job in state
+ * VM_READY with a reason is shown as QUEUED. Times of events are in the local time zone. */
 #include "dvm/tools/cli/show.h"
 
 #include "base/buf/buf.h"
@@ -177,6 +177,32 @@ void show_campaigns(const struct api_dvm *d, FILE *out)
         table_cell(t, "%s", waiting[0] ? waiting : "-");
         table_cell(t, "%s", ended[0] ? ended : "-");
         asker_cell(t, &c->requester);
+    }
+    table_print(t, out);
+    table_destroy(t);
+}
+
+void show_links(const struct api_links *l, FILE *out)
+{
+    static const char *const heads[] = {">VPID",       "ROLE",        ">UP",
+                                        ">MAPPED OUT", ">ROUND TRIP", ">QUEUED",
+                                        ">LOST",       ">SENT AGAIN", NULL};
+    struct table *t = table_create(heads);
+
+    for (size_t i = 0; i < l->npeers; i++) {
+        const struct api_link_peer *p = &l->peers[i];
+
+        table_cell(t, "%u", p->vpid);
+        table_cell(t, "%s", api_link_role_word(p->role));
+        table_cell(t, "%u", p->up);
+        table_cell(t, "%u", p->mapped_out);
+        if (p->round_trip_ms < 0)
+            table_cell(t, "-");
+        else
+            table_cell(t, "%" PRId64 " ms", p->round_trip_ms);
+        table_cell(t, "%" PRIu64, p->queued_bytes);
+        table_cell(t, "%" PRIu64, p->lost);
+        table_cell(t, "%" PRIu64, p->sent_again);
     }
     table_print(t, out);
     table_destroy(t);

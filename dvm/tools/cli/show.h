@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's view, its campaigns and events as text for people. */
+/* The head's view, its campaigns and events, a daemon's links, as text for people. */
 #ifndef DVM_CLI_SHOW_H
 #define DVM_CLI_SHOW_H
 
 #include "api/dvm.h"
 #include "api/event.h"
+#include "api/links.h"
 
 #include <stdio.h>
 
@@ -18,6 +19,7 @@ void show_members(const struct api_dvm *d, FILE *out);
 void show_tree(const struct api_dvm *d, FILE *out);
 void show_jobs(const struct api_dvm *d, FILE *out);
 void show_campaigns(const struct api_dvm *d, FILE *out);
+void show_links(const struct api_links *l, FILE *out);
 void show_event(const struct api_event *e, FILE *out); /* one line */
 
 #endif

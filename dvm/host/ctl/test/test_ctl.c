@@ -250,6 +250,7 @@ static void every_role_may_use_its_verbs_only(void **state)
         {"PUT", "/v1/shutdown", "ou"},
         {"GET", "/v1/events", "ou"},
         {"GET", "/v1/dvm", "oum"},
+        {"GET", "/v1/links", "oum"},
     };
     struct world *w = *state;
 
@@ -273,7 +274,7 @@ static void every_role_may_use_its_verbs_only(void **state)
     }
 }
 
-static void a_member_refuses_every_verb_as_not_the_head(void **state)
+static void a_member_refuses_the_head_s_verbs(void **state)
 {
     struct world *w = *state;
 
@@ -285,6 +286,15 @@ static void a_member_refuses_every_verb_as_not_the_head(void **state)
     assert_answer(w, 503, "NotHead");
     call(w, "PUT", "/v1/shutdown", "{\"deadlineSeconds\":0}");
     assert_answer(w, 503, "NotHead");
+}
+
+static void a_member_answers_for_its_own_links(void **state)
+{
+    assert_true(ctl_is_everywhere("GET", "/v1/links"));
+    assert_false(ctl_is_everywhere("PUT", "/v1/links"));
+    assert_false(ctl_is_everywhere("GET", "/v1/dvm"));
+    call(*state, "GET", "/v1/links", ""); /* it calls the head: no neighbour of the tree yet */
+    assert_answer(*state, 200, "{\"vpid\":3,\"peers\":[]}");
 }
 
 /* --- events */
@@ -462,7 +472,8 @@ int main(void)
         HEAD(a_shrink_that_names_the_head_is_refused_with_core_s_reason),
         HEAD(an_older_sequence_is_refused),
         HEAD(every_role_may_use_its_verbs_only),
-        MEMBER(a_member_refuses_every_verb_as_not_the_head),
+        MEMBER(a_member_refuses_the_head_s_verbs),
+        MEMBER(a_member_answers_for_its_own_links),
         HEAD(events_from_a_number_need_their_incarnation),
         HEAD(events_of_another_incarnation_are_answered_with_gone),
         HEAD(numbers_of_future_events_and_0_are_answered_with_gone),

@@ -239,6 +239,68 @@ static void links_that_fail_are_counted(void **state)
     sim_destroy(w.sim);
 }
 
+/* The only neighbour of this daemon. */
+static struct api_link_peer only_peer(struct world *w, uint32_t vpid)
+{
+    struct api_links l = core_links(sim_core(w->sim, vpid));
+    struct api_link_peer p;
+
+    assert_int_equal(l.vpid, vpid);
+    assert_int_equal(l.npeers, 1);
+    p = l.peers[0];
+    api_links_free(&l);
+    return p;
+}
+
+static void each_side_shows_its_links_to_the_other_and_counts_the_lost_one(void **state)
+{
+    struct api_link_peer up, down;
+    struct world w;
+
+    boot_dvm(&w, 2);
+    up = only_peer(&w, 1);
+    down = only_peer(&w, 0);
+    assert_int_equal(up.vpid, 0);
+    assert_int_equal(up.role, API_LINK_PARENT);
+    assert_int_equal(down.vpid, 1);
+    assert_int_equal(down.role, API_LINK_CHILD);
+    assert_int_equal(up.up, 2);
+    assert_true(up.round_trip_ms >= 2 && up.round_trip_ms <= 6); /* 1 to 3 in each direction */
+    assert_int_equal(up.lost + up.sent_again + up.mapped_out + up.queued_bytes, 0);
+    send_some(&w, 20);
+    assert_true(only_peer(&w, 1).queued_bytes > 0);
+    fail_one(&w, SIM_LINK_BREAK);
+    send_some(&w, 20);
+    sim_for(w.sim, 30000);
+    up = only_peer(&w, 1);
+    assert_int_equal(up.up, 2);
+    assert_int_equal(up.lost, 1);
+    assert_int_equal(only_peer(&w, 0).lost, 1);
+    assert_int_equal(up.sent_again, core_stats(sim_core(w.sim, 1)).frames_again);
+    assert_int_equal(up.queued_bytes, 0);
+    sim_destroy(w.sim);
+}
+
+static void a_parent_without_any_link_is_shown_until_the_grace_ends(void **state)
+{
+    struct api_link_peer up;
+    struct world w;
+
+    boot_dvm(&w, 1);
+    assert_int_equal(only_peer(&w, 1).round_trip_ms, -1); /* there was no reason to probe it */
+    sim_for(w.sim, 30000);
+    assert_true(only_peer(&w, 1).round_trip_ms >= 2);
+    sim_partition(w.sim, 1, 1);
+    sim_break(w.sim, 0, 1);
+    sim_for(w.sim, 1000);
+    up = only_peer(&w, 1);
+    assert_int_equal(up.role, API_LINK_PARENT);
+    assert_int_equal(up.up, 0);
+    assert_int_equal(up.round_trip_ms, -1);
+    assert_int_equal(up.lost, 1);
+    sim_destroy(w.sim);
+}
+
 static void a_member_without_any_link_is_lost_after_the_grace(void **state)
 {
     struct world w;
@@ -267,6 +329,8 @@ int main(void)
         cmocka_unit_test(a_link_that_fails_in_one_direction_is_mapped_out_and_replaced),
         cmocka_unit_test(a_greeting_or_a_probe_with_a_number_closes_its_link),
         cmocka_unit_test(links_that_fail_are_counted),
+        cmocka_unit_test(each_side_shows_its_links_to_the_other_and_counts_the_lost_one),
+        cmocka_unit_test(a_parent_without_any_link_is_shown_until_the_grace_ends),
         cmocka_unit_test(a_member_without_any_link_is_lost_after_the_grace),
     };
 

@@ -158,6 +158,25 @@ static void a_campaign_of_an_application_names_its_requester(void **state)
         "rank 0\n");
 }
 
+static void the_links_of_a_daemon_are_a_row_for_each_neighbour(void **state)
+{
+    struct api_link_peer peers[] = {
+        {.vpid = 0, .role = API_LINK_PARENT, .up = 2, .round_trip_ms = 7, .sent_again = 12},
+        {.vpid = 4, .role = API_LINK_CHILD, .mapped_out = 1, .round_trip_ms = -1, .lost = 3}};
+    struct api_links l = {.vpid = 1, .npeers = 2, .peers = peers};
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    show_links(&l, f);
+    fclose(f);
+    assert_string_equal(text,
+                        "VPID  ROLE    UP  MAPPED OUT  ROUND TRIP  QUEUED  LOST  SENT AGAIN\n"
+                        "   0  parent   2           0        7 ms       0     0          12\n"
+                        "   4  child    0           1           -       0     3           0\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_raised_fence_names_its_holders),
         cmocka_unit_test(a_campaign_names_the_daemons_that_it_waits_for),
         cmocka_unit_test(a_campaign_of_an_application_names_its_requester),
+        cmocka_unit_test(the_links_of_a_daemon_are_a_row_for_each_neighbour),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
