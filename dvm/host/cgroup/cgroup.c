@@ -8,6 +8,8 @@
  * quotas the smallest counts, from the own group up to the root. Both versions are read, since a
  * host may mix them.
  *
+ * Kills for lack of memory are read from the own group alone: those of its ancestors are others'.
+ *
  * Invariants: a file that does not exist is no limit; a quota below one CPU counts as one; devices
  * are left out of the topology, and hwloc's plugins for them are not loaded.
  *
@@ -175,6 +177,42 @@ static void read_groups(const char *root, struct cgroup_cpus *out)
     if (least)
         out->quota =
             least < 1000 ? 1 : (uint32_t)(least / 1000 > CPUS_MAX ? CPUS_MAX : least / 1000);
+}
+
+/* The number in the line "oom_kill N". */
+static uint64_t oom_kills_of(const char *text)
+{
+    static const char name[] = "oom_kill ";
+    const char *line = text;
+
+    while (strncmp(line, name, strlen(name)) != 0) {
+        line = strchr(line, '\n');
+        if (!line)
+            return 0;
+        line++;
+    }
+    return strtoull(line + strlen(name), NULL, 10);
+}
+
+uint64_t cgroup_oom_kills(const char *root)
+{
+    static const struct {
+        const char *dir, *controller, *name;
+    } files[] = {{"/sys/fs/cgroup", "", "memory.events"},
+                 {"/sys/fs/cgroup/memory", "memory", "memory.oom_control"}};
+    FREE_AUTO char *groups = read_text(root, "/proc/self", "", "cgroup");
+
+    for (size_t i = 0; groups && i < sizeof(files) / sizeof(files[0]); i++) {
+        FREE_AUTO char *path = own_path(groups, files[i].controller);
+        FREE_AUTO char *own = path ? read_text(root, files[i].dir, path, files[i].name) : NULL;
+        /* The path may be the host's, as in least_quota(). */
+        FREE_AUTO char *mount =
+            path && !own ? read_text(root, files[i].dir, "", files[i].name) : NULL;
+
+        if (own || mount)
+            return oom_kills_of(own ? own : mount);
+    }
+    return 0;
 }
 
 static int read_affinity(hwloc_bitmap_t allowed, struct err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The CPUs that this process may use: its container's cpuset and CPU limit (cgroup v1, v2, both
- * mixed), its affinity, and their topology. */
+ * mixed), its affinity, and their topology. The kills for lack of memory in its container. */
 #ifndef DVM_CGROUP_CGROUP_H
 #define DVM_CGROUP_CGROUP_H
 
@@ -27,6 +27,9 @@ void cgroup_cpus_free(struct cgroup_cpus *c);
 uint32_t cgroup_slots(const struct cgroup_cpus *c);
 /* Whether the container limits its CPUs at all; if not, the slots are those of the machine. */
 bool cgroup_limited(const struct cgroup_cpus *c);
+/* How many processes of the container the kernel has killed for lack of memory; 0 if it does not
+ * count them. It counts before it kills (memory.events, and memory.oom_control of v1). */
+uint64_t cgroup_oom_kills(const char *root);
 /* The machine's topology, without devices. NULL and a reason on failure. The caller destroys it.
  * Called before other threads exist, and before the first use of hwloc: keeps hwloc's plugins out
  * of the process. */

@@ -11,6 +11,7 @@
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"
+#include "dvm/host/cgroup/cgroup.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -126,6 +127,7 @@ static void register_ranks(struct ranks *r, const struct job_launch *l)
     struct ranks_job *j = xcalloc(1, sizeof(*j));
 
     j->launch = job_launch_ref(l);
+    j->oom_kills = cgroup_oom_kills("");
     j->ranks = xcalloc((size_t)l->nranks + 1, sizeof(*j->ranks));
     HASH_ADD_KEYPTR(hh, r->jobs, j->launch->nspace, strlen(j->launch->nspace), j);
     log_info("job %s: this daemon runs %u of its %u ranks, with %zu files", l->nspace,

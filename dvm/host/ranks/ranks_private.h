@@ -15,6 +15,7 @@ struct ranks_rank {  /* of a local rank */
 struct ranks_job {                   /* from registration to clean-up */
     const struct job_launch *launch; /* shared */
     struct ranks_rank *ranks;        /* [nranks]; unused for ranks of other daemons */
+    uint64_t oom_kills; /* in this container, at the job's start and of its ranks since then */
     bool told_open; /* the user was notified that a rank here has left a process with its output */
     UT_hash_handle hh;
 };

@@ -19,8 +19,10 @@
 #include "dvm/host/ranks/ranks_private.h"
 
 #include "base/log/log.h"
+#include "dvm/host/cgroup/cgroup.h"
 #include "dvm/host/spawner/remove.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -166,13 +168,25 @@ static void on_rank_cleaned(int status, void *arg)
     free(e);
 }
 
+/* One kill that the kernel has counted explains the end of one rank. */
+static bool takes_oom_kill(struct ranks_job *j, int wait_status)
+{
+    if (!WIFSIGNALED(wait_status) || WTERMSIG(wait_status) != SIGKILL ||
+        cgroup_oom_kills("") <= j->oom_kills)
+        return false;
+    j->oom_kills++;
+    return true;
+}
+
 static enum rank_how how_ended(const struct ranks *r, const char *nspace, uint32_t rank,
                                int wait_status)
 {
-    const struct ranks_job *j = ranks_find(r, nspace);
+    struct ranks_job *j = ranks_find(r, nspace);
 
     if (j && j->ranks[rank].ordered && WIFSIGNALED(wait_status))
         return RANK_BY_CMD;
+    if (j && takes_oom_kill(j, wait_status))
+        return RANK_NO_MEMORY;
     return pmix_srv_in_session(r->pmix, nspace, rank) ? RANK_WO_SYNC : RANK_PLAIN;
 }
 

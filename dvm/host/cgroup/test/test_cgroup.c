@@ -179,6 +179,23 @@ static void both_versions_mixed_take_the_lesser_limit(void **state)
     assert_cpus("0-7", 3, 3, "0-7");
 }
 
+static void kills_for_lack_of_memory_are_those_of_the_own_group(void **state)
+{
+    assert_int_equal(cgroup_oom_kills(root), 0);
+    put("/proc/self/cgroup", "4:memory:/a\n0::/kubepods/c1\n");
+    put("/sys/fs/cgroup/memory/a/memory.oom_control",
+        "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+    assert_int_equal(cgroup_oom_kills(root), 3);
+    put("/sys/fs/cgroup/memory.events", "low 0\noom 7\noom_kill 5\noom_group_kill 1\n");
+    assert_int_equal(cgroup_oom_kills(root), 5);
+    put("/sys/fs/cgroup/kubepods/memory.events", "oom_kill 6\n");
+    assert_int_equal(cgroup_oom_kills(root), 5);
+    put("/sys/fs/cgroup/kubepods/c1/memory.events", "oom 9\n");
+    assert_int_equal(cgroup_oom_kills(root), 0);
+    put("/sys/fs/cgroup/kubepods/c1/memory.events", "oom 9\noom_kill 2\n");
+    assert_int_equal(cgroup_oom_kills(root), 2);
+}
+
 static void assert_use(const char *allowed, uint32_t quota, bool alone, const char *use)
 {
     struct cgroup_cpus c = {.allowed = hwloc_bitmap_alloc(), .quota = quota};
@@ -265,6 +282,7 @@ int main(void)
         TEST(a_path_that_only_the_host_has_means_the_mounts_root),
         TEST(v1_quota_and_cpuset_are_read),
         TEST(both_versions_mixed_take_the_lesser_limit),
+        TEST(kills_for_lack_of_memory_are_those_of_the_own_group),
         TEST(a_quota_below_the_cpuset_forbids_binding),
         TEST(the_real_files_of_this_machine_can_be_read),
     };

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "dvm/host/cgroup/cgroup.h"
 #include "dvm/host/ranks/ranks.h"
 #include "dvm/protocol/wire/client.h"
 
@@ -32,7 +33,9 @@ static struct place {
     void *done_arg;
     bool no_env; /* the PMIx server has no environment for a rank */
     bool cleans; /* the end of a rank removes something */
-    bool over;   /* the job is done */
+    uint64_t oom_kills;
+    uint32_t flags; /* of the next job */
+    bool over;      /* the job is done */
     int exit_code;
     char text[512];
 } place;
@@ -110,6 +113,11 @@ void pmix_srv_continue(struct pmix_srv *p, const char *nspace, uint32_t rank)
 
 void pmix_srv_cleaned(struct pmix_srv *p, uint64_t scope)
 {
+}
+
+uint64_t cgroup_oom_kills(const char *root)
+{
+    return place.oom_kills;
 }
 
 int odls_start(struct odls *o, const char *nspace, const struct odls_rank *ranks, size_t n,
@@ -237,6 +245,7 @@ static void submit(uint32_t nranks, size_t nfiles)
                             .files = names,
                             .napps = 1,
                             .apps = &app,
+                            .flags = place.flags,
                             .parent_nspace = "",
                             .stdin_rank = JOB_RANK_NONE};
 
@@ -254,13 +263,18 @@ static void answer(int status)
     done(status, place.done_arg);
 }
 
-static void end_rank(uint32_t rank)
+static void end_rank_with(uint32_t rank, int wait_status)
 {
     const struct odls_upcalls *up = &ranks_odls_upcalls;
 
     up->on_output(place.nspace, rank, ODLS_STDOUT, "", 0, place.ranks);
     up->on_output(place.nspace, rank, ODLS_STDERR, "", 0, place.ranks);
-    up->on_exited(place.nspace, rank, 0, place.ranks);
+    up->on_exited(place.nspace, rank, wait_status, place.ranks);
+}
+
+static void end_rank(uint32_t rank)
+{
+    end_rank_with(rank, 0);
 }
 
 /* Calls since the last use of this function. */
@@ -308,6 +322,49 @@ static void the_end_of_a_rank_is_reported_after_its_cleanup(void **state)
     assert_calls("job_gone ");
     answer(0);
     assert_true(place.over);
+}
+
+/* The job's final text, after the end of its only rank. */
+static const char *text_of_end(uint64_t kills_before, uint64_t kills, int wait_status)
+{
+    place.oom_kills = kills_before;
+    place.over = false;
+    submit(1, 0);
+    answer(0);
+    ranks_odls_upcalls.on_started(place.nspace, 0, 90, place.ranks);
+    place.oom_kills = kills;
+    end_rank_with(0, wait_status);
+    answer(0);
+    assert_true(place.over);
+    return place.text;
+}
+
+#define BY_KERNEL "(Killed) by the kernel, out of memory"
+
+static void only_a_kill_counted_since_the_start_is_for_memory(void **state)
+{
+    assert_non_null(strstr(text_of_end(0, 1, SIGKILL), BY_KERNEL));
+    assert_non_null(strstr(text_of_end(3, 3, SIGKILL), "(Killed), pid"));
+    assert_non_null(strstr(text_of_end(3, 4, SIGTERM), "(Terminated), pid"));
+    assert_non_null(strstr(text_of_end(3, 5, SIGKILL), BY_KERNEL));
+}
+
+static void one_counted_kill_explains_the_end_of_one_rank(void **state)
+{
+    const char *first;
+
+    place.flags = JOB_RECOVERABLE;
+    submit(2, 0);
+    answer(0);
+    ranks_odls_upcalls.on_started(place.nspace, 0, 90, place.ranks);
+    ranks_odls_upcalls.on_started(place.nspace, 1, 91, place.ranks);
+    place.oom_kills = 1;
+    end_rank_with(0, SIGKILL);
+    end_rank_with(1, SIGKILL);
+    answer(0);
+    first = strstr(place.text, BY_KERNEL ", pid 90");
+    assert_non_null(first);
+    assert_non_null(strstr(first, "(Killed), pid 91"));
 }
 
 static void a_rank_without_an_environment_fails_the_job(void **state)
@@ -359,6 +416,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_goes_from_its_registration_to_its_clean_up,
                                         open_place, close_place),
         cmocka_unit_test_setup_teardown(the_end_of_a_rank_is_reported_after_its_cleanup, open_place,
+                                        close_place),
+        cmocka_unit_test_setup_teardown(only_a_kill_counted_since_the_start_is_for_memory,
+                                        open_place, close_place),
+        cmocka_unit_test_setup_teardown(one_counted_kill_explains_the_end_of_one_rank, open_place,
                                         close_place),
         cmocka_unit_test_setup_teardown(a_rank_without_an_environment_fails_the_job, open_place,
                                         close_place),

@@ -156,6 +156,19 @@ static void a_lost_rank_is_reported_to_each_daemon_of_a_job_that_goes_on(void **
     dvm_free(d);
 }
 
+static void a_rank_killed_for_memory_is_said_to_be(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){0});
+    lose_rank(d, 2, SIGKILL, RANK_NO_MEMORY);
+    assert_ends(d, 128 + SIGKILL,
+                "rank 2 on node2 (vpid 2) was ended by signal 9 (Killed) by the kernel, out of "
+                "memory, pid N");
+    assert_string_equal(d->told[1], "2:5:9 ");
+    dvm_free(d);
+}
+
 static void only_the_first_loss_of_an_ending_job_is_reported(void **state)
 {
     struct dvm *d = dvm_new();
@@ -436,6 +449,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_rank_is_reported_to_each_daemon_of_a_job_that_goes_on),
+        cmocka_unit_test(a_rank_killed_for_memory_is_said_to_be),
         cmocka_unit_test(only_the_first_loss_of_an_ending_job_is_reported),
         cmocka_unit_test(only_the_rank_that_called_abort_is_reported),
         cmocka_unit_test(losses_of_one_moment_are_reported_together),

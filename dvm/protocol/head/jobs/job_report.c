@@ -107,8 +107,17 @@ void job_registered(struct jobs *js, uint32_t from, const struct msg_job_name *m
         job_step(js, j, JOB_EV_REGISTERED);
 }
 
-static void rank_failed(struct jobs *js, struct job *j, uint32_t from, uint32_t rank, int status)
+static const char *note_of_signal(const struct msg_rank *r)
 {
+    if (r->how == RANK_NO_MEMORY)
+        return " by the kernel, out of memory";
+    return WCOREDUMP(r->value) ? ", core dumped" : "";
+}
+
+static void rank_failed(struct jobs *js, struct job *j, uint32_t from, const struct msg_rank *r)
+{
+    uint32_t rank = r->rank;
+    int status = r->value;
     bool lost = WIFSIGNALED(status);
     int code = lost ? exit_code_of_signal(WTERMSIG(status)) : WEXITSTATUS(status);
     int pid = j->ranks[rank].pid;
@@ -118,7 +127,7 @@ static void rank_failed(struct jobs *js, struct job *j, uint32_t from, uint32_t 
         snprintf(text, sizeof(text),
                  "rank %u on %s (vpid %u) was ended by signal %d (%s)%s, pid %d", rank,
                  host_of(j, rank), from, WTERMSIG(status), strsignal(WTERMSIG(status)),
-                 WCOREDUMP(status) ? ", core dumped" : "", pid);
+                 note_of_signal(r), pid);
     else
         snprintf(text, sizeof(text), "rank %u on %s (vpid %u) exited with code %d, pid %d", rank,
                  host_of(j, rank), from, code, pid);
@@ -146,7 +155,7 @@ void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m)
         if (m->ranks[i].value != 0 || m->ranks[i].how != RANK_PLAIN)
             job_news_add(js, j, (uint32_t)rank, m->ranks[i].value, m->ranks[i].how);
         if (m->ranks[i].value != 0)
-            rank_failed(js, j, from, (uint32_t)rank, m->ranks[i].value);
+            rank_failed(js, j, from, &m->ranks[i]);
     }
 }
 

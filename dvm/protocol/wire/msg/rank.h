@@ -7,11 +7,12 @@
 
 /* How a rank has ended, beyond its wait status. */
 enum rank_how {
-    RANK_PLAIN,   /* nothing */
-    RANK_WO_SYNC, /* it was a PMIx client and had not finalized */
-    RANK_BY_CMD,  /* another process ended it */
-    RANK_ABORTED, /* it called PMIx_Abort; the status is the code that it gave */
-    RANK_LOST,    /* lost with its daemon: there is no status */
+    RANK_PLAIN,     /* nothing */
+    RANK_WO_SYNC,   /* it was a PMIx client and had not finalized */
+    RANK_BY_CMD,    /* another process ended it */
+    RANK_ABORTED,   /* it called PMIx_Abort; the status is the code that it gave */
+    RANK_LOST,      /* lost with its daemon: there is no status */
+    RANK_NO_MEMORY, /* the kernel ended it with SIGKILL since its container had no memory left */
     RANK_HOWS
 };
 
