@@ -7,8 +7,8 @@
  * form of store.h; the values that were found, on the library's thread.
  *
  * The letters are 'p' for publish, 'l' for lookup, 'u' for unpublish and 'e' for the end of a rank.
- * The head is notified of the end of ranks that have published with PMIX_PERSIST_PROC, and of no
- * others.
+ * The head is notified of the end of ranks that have published with PMIX_PERSIST_PROC or have
+ * looked up with PMIX_WAIT, and of no others.
  *
  * Invariants: a value is in the library's own packing, and the head does not read it. The end of a
  * rank takes the same path as its requests, so it follows all data that the rank has published.
@@ -87,22 +87,25 @@ static void put_keys(struct buf *b, char **keys)
 static void run_data(struct pmix_srv *p, struct upcall *u)
 {
     pmix_req req = pmix_srv_add_request(p, &u->answer);
-    const struct job *j = u->op == 'p' && u->number ? job_find(p, u->nspace) : NULL;
+    const struct job *j = u->number ? job_find(p, u->nspace) : NULL;
 
     if (j && u->rank < j->launch->nranks)
-        j->ranks[u->rank].publishes = true;
+        j->ranks[u->rank].tells_end = true;
     if (p->up.on_data)
         p->up.on_data(req, u->op, u->data.data, u->data.len, p->arg);
     else
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
 }
 
-static struct upcall *new_request(char op)
+static struct upcall *new_request(char op, const pmix_proc_t *proc)
 {
     struct upcall *u = pmix_srv_upcall_new(run_data);
 
-    if (u)
-        u->op = op;
+    if (!u)
+        return NULL;
+    u->op = op;
+    memcpy(u->nspace, proc->nspace, sizeof(proc->nspace));
+    u->rank = proc->rank;
     return u;
 }
 
@@ -139,14 +142,12 @@ pmix_status_t data_on_publish(const pmix_proc_t *proc, const pmix_info_t info[],
 
     if (!info_understood(info, ninfo, is_directive_or_data))
         return PMIX_ERR_NOT_SUPPORTED;
-    u = new_request('p');
+    u = new_request('p', proc);
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);
     buf_put_u8(&u->data, (uint8_t)info_int(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP));
     u->number = info_int(info, ninfo, PMIX_PERSISTENCE, PMIX_PERSIST_APP) == PMIX_PERSIST_PROC;
-    memcpy(u->nspace, proc->nspace, sizeof(proc->nspace));
-    u->rank = proc->rank;
     count_at = u->data.len;
     buf_put_u32(&u->data, 0);
     for (size_t i = 0; i < ninfo && ok; i++) {
@@ -171,10 +172,11 @@ pmix_status_t data_on_lookup(const pmix_proc_t *proc, char **keys, const pmix_in
 
     if (!info_understood(info, ninfo, is_directive))
         return PMIX_ERR_NOT_SUPPORTED;
-    u = new_request('l');
+    u = new_request('l', proc);
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);
+    u->number = wait;
     buf_put_u8(&u->data, wait);
     buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_TIMEOUT, 0));
     buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_WAIT, 0));
@@ -190,7 +192,7 @@ pmix_status_t data_on_unpublish(const pmix_proc_t *proc, char **keys, const pmix
 
     if (!info_understood(info, ninfo, is_directive))
         return PMIX_ERR_NOT_SUPPORTED;
-    u = new_request('u');
+    u = new_request('u', proc);
     if (!u)
         return PMIX_ERR_INIT;
     put_head(&u->data, proc, u->srv, info, ninfo);

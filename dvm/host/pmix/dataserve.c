@@ -6,13 +6,14 @@
  * done() for each request, maybe within the call.
  *
  * A lookup with PMIX_WAIT waits until the store has enough values for it, its timeout has passed,
- * or its job has ended. Each publish that succeeds checks all waiting lookups, the oldest first.
+ * or its rank or its job has ended. Each publish that succeeds checks all waiting lookups, the
+ * oldest first.
  *
  * Invariant: a waiting lookup reads no value before all that it wants are there. So a value that is
- * removed by its first read is not lost to a lookup that goes on waiting.
+ * removed by its first read is not lost to a lookup that goes on waiting, or whose rank has ended.
  *
- * Failures: a timeout gives PMIX_ERR_TIMEOUT, the end of the job PMIX_ERR_NOT_FOUND, and the end of
- * the server PMIX_ERR_UNREACH. The end of a rank does not end its lookup.
+ * Failures: a timeout gives PMIX_ERR_TIMEOUT, the end of the rank or the job PMIX_ERR_NOT_FOUND,
+ * and the end of the server PMIX_ERR_UNREACH.
  *
  * Limit: WAITERS_MAX lookups wait. A further one is answered at once with the values that are
  * there. */
@@ -119,6 +120,17 @@ static bool waiter_add(struct pmix_srv *p, const void *blob, size_t len,
     return true;
 }
 
+static enum store_result end_rank(struct pmix_srv *p, const void *blob, size_t len)
+{
+    enum store_result r = store_rank_ended(p->store, blob, len);
+    struct cur c = cur_of(blob, len);
+    struct store_who who;
+
+    if (r == STORE_OK && store_get_who(&c, &who))
+        dataserve_end_waiters(p, who.nspace, who.rank, PMIX_ERR_NOT_FOUND);
+    return r;
+}
+
 static int serve_request(struct pmix_srv *p, char op, const void *blob, size_t len, struct buf *out)
 {
     enum store_result r = STORE_BAD;
@@ -130,7 +142,7 @@ static int serve_request(struct pmix_srv *p, char op, const void *blob, size_t l
     else if (op == 'l')
         r = store_lookup(p->store, blob, len, out);
     else if (op == 'e')
-        r = store_rank_ended(p->store, blob, len);
+        r = end_rank(p, blob, len);
     if (op == 'p' && r == STORE_OK)
         wake_waiters(p);
     return status_of(r);
@@ -160,13 +172,14 @@ void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len
     done(status, out.data, out.len, arg);
 }
 
-void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, int status)
+void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, uint32_t rank, int status)
 {
     struct waiter *w, *next;
 
     DL_FOREACH_SAFE(p->waiters, w, next)
     {
-        if (!nspace || strcmp(w->lookup.who.nspace, nspace) == 0)
+        if ((!nspace || strcmp(w->lookup.who.nspace, nspace) == 0) &&
+            (rank == UINT32_MAX || w->lookup.who.rank == rank))
             waiter_finish(w, status, NULL);
     }
 }

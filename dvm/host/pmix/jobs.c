@@ -275,7 +275,7 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     job_connected(p, nspace, rank, false);
     if (j && rank < j->launch->nranks)
         j->ranks[rank].waiting = false;
-    if (j && rank < j->launch->nranks && j->ranks[rank].publishes)
+    if (j && rank < j->launch->nranks && j->ranks[rank].tells_end)
         data_rank_gone(p, nspace, rank);
     op->done = done;
     op->arg = arg;

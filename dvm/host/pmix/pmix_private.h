@@ -128,7 +128,7 @@ struct pmix_srv_rank {
     bool has_dir;   /* used by the library's thread alone */
     bool gone;      /* it has ended */
     bool connected; /* it is a PMIx client now */
-    bool publishes; /* it has published values, which are removed at its end */
+    bool tells_end; /* to the head: it has published values until its end, or a lookup waits */
     bool waiting;   /* for PMIX_DEBUGGER_RELEASE */
     /* Between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it is right
      * when the rank's end is reported. */
@@ -234,7 +234,7 @@ void query_answer(const struct answer *a, int status, const void *data, size_t l
  * (PMIX_PERSIST_PROC). */
 void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank);
 /* dataserve.c: answers the waiting lookups of a job (NULL: of all jobs) with `status`. */
-void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, int status);
+void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
 
 /* jobinfo.c: all attributes of a job that the library and Open MPI read. The caller releases
  * *out by PMIX_DATA_ARRAY_DESTRUCT. */

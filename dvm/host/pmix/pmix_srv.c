@@ -442,7 +442,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
         HASH_DEL(p->reqs, r);
         req_free(r);
     }
-    dataserve_end_waiters(p, NULL, PMIX_ERR_UNREACH);
+    dataserve_end_waiters(p, NULL, UINT32_MAX, PMIX_ERR_UNREACH);
     jobclean_free_all(p);
     store_destroy(p->store);
     if (over) {

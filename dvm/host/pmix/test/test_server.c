@@ -29,6 +29,7 @@ struct fix {
     char dir[64];
     int waiting; /* for so many done() calls */
     int status;  /* of the last one */
+    char ops[8]; /* requests to the head */
 };
 
 static void on_done(int status, void *arg)
@@ -49,10 +50,19 @@ static void await(struct fix *f, int n)
         EXPECT(loop_run(f->loop, &err) == 0);
 }
 
+/* The keep is the first member of the fixture. */
+static void on_data(pmix_req req, char op, const void *data, size_t len, void *arg)
+{
+    struct fix *f = arg;
+
+    f->ops[strlen(f->ops)] = op;
+    on_done(0, f);
+}
+
 static void open_server_on(struct fix *f, bool owns_cpus)
 {
-    static const struct pmix_srv_upcalls up = {.on_clean_add = pair_keep_add,
-                                               .on_clean_run = pair_keep_run};
+    static const struct pmix_srv_upcalls up = {
+        .on_data = on_data, .on_clean_add = pair_keep_add, .on_clean_run = pair_keep_run};
     struct pmix_srv_opts o = {
         .host = "node-a", .session_dir = f->dir, .vpid = 3, .owns_cpus = owns_cpus};
     struct err err = {0};
@@ -456,6 +466,91 @@ static void malformed_blobs_and_unrequested_answers_have_no_effect(void **state)
     in_child(do_garbage);
 }
 
+static void no_lookup(pmix_status_t status, pmix_pdata_t data[], size_t n, void *arg)
+{
+}
+
+static void do_end_of_waiting_rank(void)
+{
+    char *keys[] = {"k", NULL};
+    pmix_proc_t proc;
+    pmix_info_t wait;
+    struct fix f;
+    int all = 0;
+
+    open_server(&f);
+    register_job(&f, "9.9");
+    await(&f, 1);
+    PMIX_INFO_LOAD(&wait, PMIX_WAIT, &all, PMIX_INT);
+    for (uint32_t rank = 0; rank <= 2; rank += 2) {
+        PMIX_LOAD_PROCID(&proc, "9.9", rank);
+        EXPECT(data_on_lookup(&proc, keys, &wait, rank ? 1 : 0, no_lookup, NULL) == PMIX_SUCCESS);
+        await(&f, 1);
+    }
+    pmix_srv_rank_gone(f.pmix, "9.9", 0, on_done, &f);
+    await(&f, 1);
+    EXPECT(strcmp(f.ops, "ll") == 0);
+    pmix_srv_rank_gone(f.pmix, "9.9", 2, on_done, &f);
+    await(&f, 2);
+    EXPECT(strcmp(f.ops, "lle") == 0);
+    close_server(&f);
+}
+
+static void the_head_hears_of_the_end_of_a_rank_whose_lookup_waits(void **state)
+{
+    in_child(do_end_of_waiting_rank);
+}
+
+/* A lookup that waits for "k", or does not, of the sample's rank. */
+static void ask_for_k(struct fix *f, uint32_t rank, bool waits)
+{
+    struct store_who who = {.nspace = "9.9", .rank = rank, .vpid = 3};
+    BUF_AUTO struct buf b = {.max = 1024};
+
+    store_put_who(&b, &who);
+    buf_put_u8(&b, PMIX_RANGE_SESSION);
+    buf_put_u8(&b, waits);
+    buf_put_u32(&b, 0);
+    buf_put_u32(&b, 0);
+    buf_put_u32(&b, 1);
+    buf_put_str(&b, "k");
+    f->status = 1;
+    pmix_srv_data_ask(f->pmix, 'l', b.data, b.len, on_data_served, f);
+}
+
+static void do_value_for_the_living(void)
+{
+    struct store_who who = {.nspace = "9.9", .rank = 2, .vpid = 3};
+    BUF_AUTO struct buf end = {.max = 1024}, value = {.max = 1024};
+    struct fix f;
+
+    open_server(&f);
+    store_put_who(&end, &who);
+    store_put_who(&value, &(struct store_who){.nspace = "9.9", .rank = 0, .vpid = 3});
+    buf_put_u8(&value, PMIX_RANGE_SESSION);
+    buf_put_u8(&value, PMIX_PERSIST_FIRST_READ);
+    buf_put_u32(&value, 1);
+    buf_put_str(&value, "k");
+    buf_put_bytes(&value, "v", 1);
+    f.waiting = 10;
+    ask_for_k(&f, 2, true);
+    pmix_srv_data_ask(f.pmix, 'e', end.data, end.len, on_data_served, &f);
+    EXPECT(f.waiting == 8 && f.status == PMIX_SUCCESS);
+    ask_for_k(&f, 1, true);
+    pmix_srv_data_ask(f.pmix, 'e', end.data, end.len, on_data_served, &f);
+    EXPECT(f.waiting == 7); /* that of the other rank goes on */
+    pmix_srv_data_ask(f.pmix, 'p', value.data, value.len, on_data_served, &f);
+    EXPECT(f.waiting == 5 && f.status == PMIX_SUCCESS);
+    ask_for_k(&f, 1, false);
+    EXPECT(f.status == PMIX_ERR_NOT_FOUND);
+    close_server(&f);
+}
+
+static void a_value_to_be_read_once_is_not_read_by_a_rank_that_has_ended(void **state)
+{
+    in_child(do_value_for_the_living);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +561,8 @@ int main(void)
         cmocka_unit_test(a_rank_s_environment_is_its_own_and_the_user_s_settings_stay),
         cmocka_unit_test(only_a_rank_that_is_bound_to_cpus_of_its_own_does_not_yield),
         cmocka_unit_test(a_peer_that_asks_for_a_silent_rank_gets_an_answer),
+        cmocka_unit_test(the_head_hears_of_the_end_of_a_rank_whose_lookup_waits),
+        cmocka_unit_test(a_value_to_be_read_once_is_not_read_by_a_rank_that_has_ended),
         cmocka_unit_test(a_server_that_ends_calls_back_for_pending_requests),
         cmocka_unit_test(answers_are_given_on_the_library_s_own_thread),
         cmocka_unit_test(malformed_blobs_and_unrequested_answers_have_no_effect),
