@@ -152,8 +152,8 @@ static uint64_t draw_delay(struct sim *s)
 static void wire_add(struct sim *s, struct wire *w)
 {
     DL_APPEND(s->wires, w);
-    w->key_a = (struct wire_key){w->a_conn, w->a};
-    w->key_b = (struct wire_key){w->b_conn, w->b};
+    w->key_a = (struct wire_key){w->a_conn, w->a, s->nodes[w->a].life};
+    w->key_b = (struct wire_key){w->b_conn, w->b, s->nodes[w->b].life};
     HASH_ADD(hh_a, s->by_a, key_a, sizeof(w->key_a), w);
     HASH_ADD(hh_b, s->by_b, key_b, sizeof(w->key_b), w);
 }
@@ -168,7 +168,7 @@ void sim_wire_free(struct sim *s, struct wire *w)
 
 static struct wire *wire_of(struct sim *s, uint32_t vpid, uint64_t conn)
 {
-    struct wire_key key = {conn, vpid};
+    struct wire_key key = {conn, vpid, s->nodes[vpid].life};
     struct wire *w;
 
     HASH_FIND(hh_a, s->by_a, &key, sizeof(key), w);

@@ -25,8 +25,8 @@ struct ev {
     struct ev *next, *prev;
 };
 
-struct wire_key {
-    uint64_t conn, vpid;
+struct wire_key { /* a daemon's later lives number their connections anew */
+    uint64_t conn, vpid, life;
 };
 
 struct wire {      /* one connection; each side knows it by an id of its own */
