@@ -57,7 +57,7 @@ PKGS_dvm-stage := libcrypto
 program_ldlibs = $(if $(PKGS_$(1)),$(shell pkg-config --libs $(PKGS_$(1)) 2>/dev/null)) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
-CORE_MODULES := protocol/wire protocol/wire/msg protocol/out protocol/tree protocol/member protocol/peer protocol/neighbour protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/link_loss protocol/core protocol/files
+CORE_MODULES := protocol/wire protocol/wire/msg protocol/out protocol/tree protocol/member protocol/peer protocol/neighbour protocol/transfer protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/link_loss protocol/core protocol/files
 HOST_MODULES := host/replay host/cgroup host/forkserver host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host/app host/ranks host/clients host/services host
 TOOL_MODULES := tools/cli tools/submit tools/ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
@@ -187,6 +187,8 @@ $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/head/journal/test/test_re
 # All of dvm/protocol/core, and more, start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/files/test/test_files_in_dvm.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
 $(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/test/test_%,refuse verbs origin): $(SCENE:%=$(BUILD)/$(v)/%)))
+# The tests of transfers share two ends and the links between them.
+$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/transfer/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/transfer/test/pair.o))
 # The clock of these stands until they move it.
 $(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/pmix/test/test_server dvm/host/pmix/test/test_watch dvm/host/net/test/test_net_silent operator/cache/test/test_cache operator/cache/test/test_queue operator/kube/test/test_retry operator/dvm/test/test_dvm operator/lease/test/test_lease): $(BUILD)/asan/base/loop/test/clock.o
 # These run the spawner's program.
@@ -331,6 +333,9 @@ benches: $(BUILD)/release/bench/heap.so $(BENCHES:%=$(BUILD)/release/bench/%) ##
 bench: all benches ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
 	@bench/run.sh $(BENCH)
 
+model: ## check the models of protocols with spin, and that it finds their deliberate mistakes
+	@ci/model.sh $(BUILD)
+
 core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted and sim hold different cores, a mutant is released, a symbol of a library is ours, or a seed is not replayed
 	@ci/archives.sh
 	@ci/graph.sh $(BUILD) ci/graph.txt
@@ -388,4 +393,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all quick core-check contract sim-test sim-long examples asan unit local api-test test test-trixie patches-proof fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help
+.PHONY: all quick model core-check contract sim-test sim-long examples asan unit local api-test test test-trixie patches-proof fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help

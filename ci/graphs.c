@@ -6,6 +6,7 @@
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/peer/peer.h"
 #include "dvm/protocol/state/state.h"
+#include "dvm/protocol/transfer/transfer_fsm.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static void dump_losses(const struct fsm *m, FILE *out)
 int main(int argc, char **argv)
 {
     const struct fsm *const machines[] = {&job_fsm,    &ranks_fsm, &proc_fsm,     &campaign_fsm,
-                                          &member_fsm, &core_fsm,  &peer_link_fsm};
+                                          &member_fsm, &core_fsm,  &peer_link_fsm, &sending_fsm, &taking_fsm};
     const struct fsm losses = {.name = "losses"};
     struct err err = {0};
 

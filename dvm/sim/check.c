@@ -159,6 +159,28 @@ static void note_hop(struct check *c, uint32_t at, const struct frame *f)
         hops_of(c, at, f)->came[f->hops] = true;
 }
 
+/* A frame begins to come in a transfer, whose match data do not have the number of its hops. */
+static void note_transfer(struct check *c, uint32_t at, const struct frame *of, struct cur *body)
+{
+    struct transfer_match match;
+    struct frame f = {0};
+    struct msg m;
+
+    if ((of->type != MSG_MATCH && of->type != MSG_RNDV && of->type != MSG_RGET) ||
+        msg_decode(body, of->type, &m, NULL) < 0)
+        return;
+    match = of->type == MSG_MATCH  ? m.match.match
+            : of->type == MSG_RNDV ? m.rndv.match
+                                   : m.rget.match;
+    f.src = match.src;
+    f.dst = match.dst;
+    f.traffic = match.traffic;
+    f.src_epoch = match.src_epoch;
+    f.seq = match.seq;
+    hops_of(c, at, &f)->in_transfer = true;
+    msg_free(&m);
+}
+
 static struct seen_left *note_left(struct check *c, const struct frame *f, struct cur *body)
 {
     struct seen_left *x = xcalloc(1, sizeof(*x));
@@ -198,6 +220,7 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
         check_told(c, &f, &cur);
     if (f.type >= MSG_ROUTED && f.dst != vpid)
         note_hop(c, vpid, &f);
+    note_transfer(c, vpid, &f, &cur);
     if (!core_inspect_up(core, conn) || f.type < MSG_ROUTED || f.dst != vpid ||
         f.version > m->version)
         return;
@@ -266,7 +289,8 @@ static void check_hops(struct check *c, uint32_t vpid, const struct frame *f)
         check_fail(c, "no-circles", "%s from vpid %u to %u makes %u hops", msg_name(f->type),
                    f->src, f->dst, f->hops);
     if (f->type >= MSG_ROUTED && f->src != vpid && f->hops <= FRAME_HOPS_MAX &&
-        (f->hops == 0 || !hops_of(c, vpid, f)->came[f->hops - 1]))
+        (f->hops == 0 ||
+         !(hops_of(c, vpid, f)->came[f->hops - 1] || hops_of(c, vpid, f)->in_transfer)))
         check_fail(c, "no-circles", "vpid %u passes %s on as hop %u, it came as another one", vpid,
                    msg_name(f->type), f->hops);
 }

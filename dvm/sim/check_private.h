@@ -120,6 +120,7 @@ struct hops_key { /* a routed frame at a relay */
 struct seen_hops {
     struct hops_key key;
     bool came[FRAME_HOPS_MAX + 1]; /* as which hop it has come */
+    bool in_transfer;              /* as a hop that the checker has not seen */
     UT_hash_handle hh;
 };
 

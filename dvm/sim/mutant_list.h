@@ -48,6 +48,17 @@
     X(COMPLETE_EARLY, "a broadcast is complete when it has been sent")                             \
     X(TREE_HISTORY, "the tree depends on the repairs that a daemon has seen")                      \
     X(NO_DEDUP, "a frame that arrives twice is delivered twice")                                   \
+    X(MATCH_TWICE, "a MATCH that came twice is handed over twice")                                 \
+    X(NO_RESTARTNACK, "a complete receiver does not answer a restart")                             \
+    X(FORMER_DANCE, "fragments of a former dance are written")                                     \
+    X(RESTART_EARLY, "a receiver restarts while frames of it are outstanding")                     \
+    X(TAKE_ALL, "a receiver takes any number of transfers at once")                                \
+    X(NO_RECVERRNOTIFY, "a receiver does not report the error of its answer")                      \
+    X(EARLY_KEPT, "a restart counts a fragment that has to come again")                            \
+    X(NOTIFY_EARLY, "a sender restarts while frames of it are outstanding")                        \
+    X(FRAGS_UNCOUNTED, "a fragment counts as arrived when it is sent")                             \
+    X(FIN_LOST_IS_DONE, "a FIN that met an error counts as arrived")                               \
+    X(RESUME_LATER, "a restart leaves out a fragment")                                             \
     X(KEEP_BACKLOG, "acknowledged frames still count as backlog")                                  \
     X(UNCOUNTED_HOPS, "relays pass frames on without counting the hop")                            \
     X(REJOIN_AFTER_LEFT, "a daemon that was removed while disconnected joins anew")                \

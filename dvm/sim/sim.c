@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TRANSFERS_FROM (FRAME_HEADER_BYTES + 192u)
+
 struct sim *sim_create(const struct sim_opts *o)
 {
     struct sim *s = xcalloc(1, sizeof(*s));
@@ -483,6 +485,9 @@ void sim_start(struct sim *s, uint32_t vpid)
                           .ack_ms = s->opts.faults.silence_ms,
                           .orphan_ms = s->opts.faults.head_absence_ms,
                           .links = s->opts.links,
+                          .direct_bytes = s->opts.uneven && s->opts.seed % 2 ? TRANSFERS_FROM : 0,
+                          .eager_bytes =
+                              s->opts.uneven && s->opts.seed % 2 ? 2 * TRANSFERS_FROM : 0,
                           .park = true};
 
     snprintf(host, sizeof(host), "node%u", vpid);

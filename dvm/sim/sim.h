@@ -24,7 +24,9 @@ struct sim_opts {
     size_t backlog_max;
     struct api_faults faults; /* all 0: API_FAULTS_DEFAULTS */
     uint32_t links;           /* of a member to its parent; 0: 1 */
-    bool uneven;              /* some connections are ten times slower than others */
+    /* Some connections are ten times slower than others. With an odd seed, frames of some 256 bytes
+     * go as transfers, and of twice that by RNDV. */
+    bool uneven;
     bool trace;
 };
 

@@ -410,8 +410,8 @@ static void take_neighbours(struct core *c, struct neighbour *k, const struct fr
     msg_free(&m);
 }
 
-static void take_routed(struct core *c, struct neighbour *k, const struct frame *f,
-                        const uint8_t *data, size_t len)
+void conn_take_routed(struct core *c, struct neighbour *k, const struct frame *f,
+                      const uint8_t *data, size_t len)
 {
     const char *why = origin_refusal(c, k, f);
 
@@ -437,7 +437,7 @@ static void take_frame(struct core *c, struct neighbour *k, const uint8_t *data,
     } else if (f.type < MSG_ROUTED) {
         take_neighbours(c, k, &f, &cur);
     } else {
-        take_routed(c, k, &f, data, len);
+        conn_take_routed(c, k, &f, data, len);
     }
 }
 

@@ -132,6 +132,7 @@ static void copy_opts(struct core *c, const struct core_opts *o)
 static void create_transport(struct core *c)
 {
     c->rml = rml_create(&c->out, &c->members, c->neighbours, c->opts.backlog_max);
+    rml_set_hop_limits(c->rml, &(struct hop_limits){c->opts.direct_bytes, c->opts.eager_bytes});
     c->xcast = xcast_create(&c->out, &c->members, c->neighbours);
     c->gather = gather_create(&c->out, c->rml, &c->members);
 }
@@ -501,6 +502,8 @@ struct core_stats core_stats(const struct core *c)
                            .stale_frames = c->stale + rml.stale,
                            .forged_frames = c->forged,
                            .circled_frames = rml.circled,
+                           .transfers = rml.transfers.ended,
+                           .transfer_restarts = rml.transfers.restarts,
                            .routed_frames = c->routed,
                            .backlog_most = rml.backlog_most,
                            .version = c->members.version,

@@ -46,6 +46,7 @@ struct core_opts {
     uint64_t ack_ms;    /* time without an acknowledgement after which a daemon is declared lost; 0:
                            API_FAULTS_SILENCE_MS */
     size_t backlog_max; /* dvm/protocol/rml/rml.h; 0: RML_BACKLOG_MAX */
+    size_t direct_bytes, eager_bytes; /* dvm/protocol/rml/hop.h; 0: the defaults */
     uint64_t orphan_ms; /* time without any path to the head after which a member ends its ranks; 0:
                            API_FAULTS_HEAD_ABSENCE_MS */
     uint32_t links;     /* connections to the parent, 1..8; 0: 1 */
@@ -202,8 +203,10 @@ struct core_stats {
     uint64_t routed_frames;    /* only of messages; heartbeats and broadcasts do not count */
     uint64_t links, links_out; /* that have greeted; those of them that are mapped out */
     uint64_t links_lost, links_mapped_out, links_taken_back;
-    uint64_t frames_again; /* between neighbours, after the failure of a link */
-    uint64_t backlog_most; /* the most bytes that have waited in one stream */
+    uint64_t frames_again;      /* between neighbours, after the failure of a link */
+    uint64_t backlog_most;      /* the most bytes that have waited in one stream */
+    uint64_t transfers;         /* large messages that have gone to or come from a neighbour */
+    uint64_t transfer_restarts; /* of those that were sent */
     uint64_t jobs_started, jobs_ended;
     uint64_t held_map, held_launch, remapped;
     uint32_t live; /* daemons in the tree, in this daemon's table */

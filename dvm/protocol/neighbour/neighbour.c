@@ -27,6 +27,7 @@ struct neighbours {
     size_t n;
     uint64_t last_id;
     uint64_t last_session;
+    uint64_t ndropped;
     uint64_t again;       /* frames sent again to neighbours that were dropped since */
     struct peer_link *in; /* the connection whose frame is being processed */
 };
@@ -51,6 +52,11 @@ void neighbours_destroy(struct neighbours *l)
 struct neighbour *neighbours_first(const struct neighbours *l)
 {
     return l->list;
+}
+
+uint64_t neighbours_dropped(const struct neighbours *l)
+{
+    return l->ndropped;
 }
 
 size_t neighbours_count(const struct neighbours *l)
@@ -269,6 +275,7 @@ void neighbours_drop(struct neighbours *l, struct neighbour *k)
     }
     DL_DELETE(l->list, k);
     l->n--;
+    l->ndropped++;
     l->again += peer_stats(k->peer).again;
     peer_destroy(k->peer);
     free(k->host);

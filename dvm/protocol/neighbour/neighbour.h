@@ -53,6 +53,7 @@ struct neighbour *neighbours_first(const struct neighbours *l);
 size_t neighbours_count(const struct neighbours *l);
 /* Frames that were sent again after the failure of a link, to all neighbours so far. */
 uint64_t neighbours_again(const struct neighbours *l);
+uint64_t neighbours_dropped(const struct neighbours *l); /* so many have been forgotten so far */
 struct neighbour *neighbours_by_id(const struct neighbours *l, uint64_t id);
 /* The neighbour that has this connection, and the connection in *at (may be NULL); NULL: none. */
 struct neighbour *neighbours_by_conn(const struct neighbours *l, uint64_t conn,

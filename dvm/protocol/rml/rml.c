@@ -10,6 +10,8 @@
  * then is in flight (at most RML_WINDOW_BYTES of a stream), then is acknowledged and freed. An
  * incoming frame is delivered in its turn, kept if it is early, or dropped if it is repeated.
  *
+ * A frame goes to the next hop as it is or, if it is large, as a transfer (hop.c).
+ *
  * Invariants: messages of a stream are delivered once and in order while both epochs last. A
  * frame of a later membership version waits until this daemon has that version. A relay keeps no
  * frames: only the sender sends again.
@@ -61,6 +63,7 @@ struct rml {
     struct out *out;
     struct members *members;
     struct neighbours *neighbours;
+    struct hops *hops;
     struct rml_stream *streams; /* by (vpid, class) */
     struct rml_stream *acks;    /* that owe an acknowledgement, by time */
     struct rml_stream
@@ -124,6 +127,7 @@ struct rml *rml_create(struct out *out, struct members *members, struct neighbou
     r->out = out;
     r->members = members;
     r->neighbours = neighbours;
+    r->hops = hops_create(out, members, neighbours);
     r->backlog_max = backlog_max ? backlog_max : RML_BACKLOG_MAX;
     r->behind.vpid = VPID_NONE;
     return r;
@@ -132,6 +136,12 @@ struct rml *rml_create(struct out *out, struct members *members, struct neighbou
 void rml_set_epoch(struct rml *r, struct epoch epoch)
 {
     r->epoch = epoch;
+    hops_set_epoch(r->hops, epoch);
+}
+
+void rml_set_hop_limits(struct rml *r, const struct hop_limits *limits)
+{
+    hops_set_limits(r->hops, limits);
 }
 
 bool rml_behind(struct rml *r, struct msg_target *who, size_t *limit)
@@ -154,7 +164,8 @@ struct rml_stats rml_stats(const struct rml *r)
                               .backlog_most = r->backlog_most,
                               .nstreams = HASH_COUNT(r->streams),
                               .ndeferred = r->ndeferred,
-                              .deferred_bytes = r->deferred_bytes};
+                              .deferred_bytes = r->deferred_bytes,
+                              .transfers = hops_stats(r->hops)};
 }
 
 static struct rml_frame *frame_new(const void *data, size_t len, uint64_t seq)
@@ -202,6 +213,7 @@ void rml_destroy(struct rml *r)
     }
     list_free(&r->inbox);
     list_free(&r->deferred);
+    hops_destroy(r->hops);
     free(r);
 }
 
@@ -293,7 +305,7 @@ static void push_frames(struct rml *r, struct rml_stream *s)
             continue;
         if (s->in_flight > 0 && s->in_flight + f->bytes.len > RML_WINDOW_BYTES)
             return;
-        if (neighbours_send_raw(r->neighbours, k, f->bytes.data, f->bytes.len) < 0) {
+        if (hops_send(r->hops, k, f->bytes.data, f->bytes.len) < 0) {
             r->no_room = true;
             return;
         }
@@ -457,8 +469,8 @@ static void relay_frame(struct rml *r, const struct frame *f, const uint8_t *dat
 
     if (f->hops >= FRAME_HOPS_MAX)
         r->circled++;
-    else if (!k || neighbours_relay(r->neighbours, k, f, data + FRAME_HEADER_BYTES,
-                                    len - FRAME_HEADER_BYTES) < 0)
+    else if (!k ||
+             hops_relay(r->hops, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES) < 0)
         r->unrelayed++;
 }
 
@@ -487,6 +499,16 @@ void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t
         defer_frame(r, f, data, len);
     else
         local_input(r, f, data, len);
+}
+
+void rml_transfer(struct rml *r, struct neighbour *k, const struct msg *m)
+{
+    hops_input(r->hops, k, m);
+}
+
+bool rml_transferred(struct rml *r, struct buf *frame)
+{
+    return hops_next(r->hops, frame);
 }
 
 /* The membership version has changed: frames that waited for it are processed. */
@@ -542,6 +564,7 @@ void rml_routes_changed(struct rml *r)
     struct rml_stream *s, *tmp;
 
     take_deferred(r);
+    hops_check(r->hops);
     HASH_ITER(hh, r->streams, s, tmp)
     {
         const struct neighbour *k = s->in_flight ? find_hop(r, s->key.vpid) : NULL;
@@ -568,6 +591,7 @@ void rml_room(struct rml *r)
 
 void rml_forget(struct rml *r, uint32_t vpid)
 {
+    hops_forget(r->hops, vpid);
     for (uint32_t traffic = 0; traffic < CLASSES; traffic++) {
         struct rml_stream *s = find_stream(r, vpid, traffic);
 
@@ -602,6 +626,7 @@ static bool is_at_hand(const struct rml *r, const struct rml_stream *s)
 
 void rml_tick(struct rml *r)
 {
+    hops_tick(r->hops);
     while (r->acks && r->acks->ack_at <= r->out->now_ms)
         send_ack(r, r->acks);
     for (size_t i = 0; i < RML_BACKOFFS; i++) {

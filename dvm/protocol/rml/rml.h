@@ -6,6 +6,7 @@
 
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/neighbour/neighbour.h"
+#include "dvm/protocol/rml/hop.h"
 
 #define RML_WINDOW_BYTES (4u << 20) /* in flight per stream; more waits at the sender */
 #define RML_REORDER_MAX 256 /* early frames that are kept; more are dropped and sent again */
@@ -26,6 +27,8 @@ struct rml;
 struct rml *rml_create(struct out *out, struct members *members, struct neighbours *neighbours,
                        size_t backlog_max);
 void rml_destroy(struct rml *r);
+/* From which length on frames go as transfers, and these by RNDV (dvm/protocol/rml/hop.h). */
+void rml_set_hop_limits(struct rml *r, const struct hop_limits *limits);
 /* This daemon's own epoch, none at first. */
 void rml_set_epoch(struct rml *r, struct epoch epoch);
 /* The header fields of a frame from this daemon. */
@@ -36,6 +39,11 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
              struct err *err);
 /* A routed frame came over a link: it is relayed unread, or processed here. */
 void rml_input(struct rml *r, const struct frame *f, const uint8_t *data, size_t len);
+/* A message of a transfer came over a link that is up. rml_transferred() has the frames that it
+ * completes, until the next call; the caller checks their sender, then calls rml_input(). */
+void rml_transfer(struct rml *r, struct neighbour *k, const struct msg *m);
+/* The next complete frame; the caller frees it. */
+bool rml_transferred(struct rml *r, struct buf *frame);
 /* The next message for this daemon; `bytes` (header and body) is the caller's to free. */
 bool rml_next(struct rml *r, struct buf *bytes);
 /* Routes have changed, or a neighbour is up. Frames in flight are sent again if their route is
@@ -70,6 +78,7 @@ struct rml_stats {
     size_t backlog_most; /* the most bytes that any stream has had */
     size_t nstreams;
     size_t ndeferred, deferred_bytes; /* messages of a later membership version */
+    struct transfer_stats transfers;  /* of all neighbours */
 };
 struct rml_stats rml_stats(const struct rml *r);
 

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 3
+#define WIRE_VERSION 4
 #define VPID_NONE UINT32_MAX
 #define VPID_HEAD 0u
 #define VPID_MAX 1048575u

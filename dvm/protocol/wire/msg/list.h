@@ -22,6 +22,21 @@
 #include "dvm/protocol/wire/msg/left.h"
 #include "dvm/protocol/wire/msg/hop_ack.h"
 #include "dvm/protocol/wire/msg/link_out.h"
+/* Of large messages. */
+#include "dvm/protocol/wire/msg/match.h"
+#include "dvm/protocol/wire/msg/rndv.h"
+#include "dvm/protocol/wire/msg/rget.h"
+#include "dvm/protocol/wire/msg/frag.h"
+#include "dvm/protocol/wire/msg/ack.h"
+#include "dvm/protocol/wire/msg/put.h"
+#include "dvm/protocol/wire/msg/get.h"
+#include "dvm/protocol/wire/msg/transfer_fin.h"
+#include "dvm/protocol/wire/msg/rndvrestartnotify.h"
+#include "dvm/protocol/wire/msg/recverrnotify.h"
+#include "dvm/protocol/wire/msg/rndvrestartack.h"
+#include "dvm/protocol/wire/msg/rndvrestartnack.h"
+#include "dvm/protocol/wire/msg/anew.h"
+#include "dvm/protocol/wire/msg/taken.h"
 
 /* From here on routed along the tree, once and in order per (source, destination, class). */
 #include "dvm/protocol/wire/msg/rack.h"

@@ -41,6 +41,23 @@ static struct msg_rank sample_ranks[] = {{0, false, RANK_WO_SYNC, 4711, ""},
         .nvpids = 2, .vpids = some_vpids, BYTES("da\0ta")                                          \
     }
 
+#define SOME_REF                                                                                   \
+    {                                                                                              \
+        3, 4, 1, 17, 2                                                                             \
+    }
+#define SOME_MATCH                                                                                 \
+    {                                                                                              \
+        .src = 3, .dst = 8, .src_epoch = {5, 9}, .traffic = CLASS_BULK, .seq = 12                  \
+    }
+#define SOME_RNDV                                                                                  \
+    {                                                                                              \
+        SOME_REF, SOME_MATCH, 1u << 20                                                             \
+    }
+#define SOME_GRANT                                                                                 \
+    {                                                                                              \
+        SOME_REF, TRANSFER_FRAG_BYTES, 1u << 18                                                    \
+    }
+
 /* By type; types without fields have no entry. */
 static struct msg samples[MSG_TYPES] = {
     [MSG_HELLO] = {.hello = {.why = HELLO_RESUME,
@@ -68,6 +85,20 @@ static struct msg samples[MSG_TYPES] = {
         {.snapshot = {.op = 4, .radix = 2, .table = (const uint8_t *)"da\0ta", .len = 5}},
     [MSG_XACK] = {.xack = {4}},
     [MSG_LEFT] = {.left = {.who = {3, {5, 9}}, .link_closed = true}},
+    [MSG_MATCH] = {.match = {SOME_REF, SOME_MATCH, BYTES("da\0ta")}},
+    [MSG_RNDV] = {.rndv = SOME_RNDV},
+    [MSG_RGET] = {.rget = SOME_RNDV},
+    [MSG_FRAG] = {.frag = {SOME_REF, TRANSFER_FRAG_BYTES, BYTES("da\0ta")}},
+    [MSG_ACK] = {.ack = SOME_GRANT},
+    [MSG_PUT] = {.put = SOME_GRANT},
+    [MSG_GET] = {.get = SOME_GRANT},
+    [MSG_TRANSFER_FIN] = {.fin = {SOME_REF, SOME_MATCH, 1u << 20, true}},
+    [MSG_RNDVRESTARTNOTIFY] = {.notify = SOME_RNDV},
+    [MSG_RECVERRNOTIFY] = {.recverr = {SOME_REF}},
+    [MSG_RNDVRESTARTACK] = {.restart = SOME_GRANT},
+    [MSG_RNDVRESTARTNACK] = {.nack = {SOME_REF}},
+    [MSG_ANEW] = {.anew = {SOME_REF}},
+    [MSG_TAKEN] = {.taken = {4}},
     [MSG_SUBMIT] = {.submit = {.client = 44}},
     [MSG_SIGNAL] = {.signal = {"5.12", 2}},
     [MSG_LAUNCHED] = {.launched = {"5.12", 2, sample_ranks}},

@@ -121,7 +121,7 @@ static void another_version_class_or_vpid_is_refused_in_every_type(void **state)
         uint8_t *h = b.data;
 
         h[0] = WIRE_VERSION + 1;
-        assert_refused(h, b.len, "this daemon speaks 3");
+        assert_refused(h, b.len, "this daemon speaks 4");
         h[0] = WIRE_VERSION;
         h[1] = CLASSES;
         assert_refused(h, b.len, "traffic class");

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Large frames between three daemons in a row, 0 - 1 - 3, whose links keep order and break. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/rml/rml.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#define INC 5u
+#define DAEMONS 4
+#define LARGE ((size_t)6 << 20)
+
+struct wire { /* a frame on its way */
+    uint32_t from, to;
+    struct buf bytes;
+};
+
+struct net {
+    struct out out[DAEMONS];
+    struct members members[DAEMONS];
+    struct neighbours *neighbours[DAEMONS];
+    struct rml *rml[DAEMONS];
+    struct wire way[4096];
+    size_t nway;
+    uint64_t conns;
+    size_t got_large, got_small; /* messages */
+    size_t frag_bytes;           /* that have been sent */
+    size_t frag_bytes_before;    /* that arrived before the first small message */
+    uint8_t *content;
+};
+
+static void link_pair(struct net *n, uint32_t parent, uint32_t child)
+{
+    const uint32_t ends[2][2] = {{parent, child}, {child, parent}};
+
+    n->conns++;
+    for (int i = 0; i < 2; i++) {
+        struct neighbours *all = n->neighbours[ends[i][0]];
+        struct neighbour *k = neighbours_accept(all, n->conns);
+
+        k->vpid = ends[i][1];
+        neighbours_greeted(all, k, neighbours_new_session(all));
+        k->incoming = i == 0;
+        k->epoch = (struct epoch){INC, 10 + k->vpid};
+    }
+}
+
+static struct net *net_new(void)
+{
+    struct net *n = xcalloc(1, sizeof(*n));
+
+    n->content = xmalloc(LARGE);
+    for (size_t i = 0; i < LARGE; i++)
+        n->content[i] = (uint8_t)(i * 7 + (i >> 13));
+    for (uint32_t v = 0; v < DAEMONS; v++) {
+        n->out[v].now_ms = 1000;
+        members_init(&n->members[v], v, 2);
+        n->neighbours[v] = neighbours_create(&n->out[v]);
+        n->rml[v] = rml_create(&n->out[v], &n->members[v], n->neighbours[v], 0);
+        rml_set_epoch(n->rml[v], (struct epoch){INC, 10 + v});
+        n->members[v].version = 7;
+        for (uint32_t m = 0; m < DAEMONS; m++) {
+            struct msg_member facts = {m, {INC, 10 + m}, "host", "address", 1, 1};
+
+            members_add(&n->members[v], &facts, 1);
+        }
+    }
+    link_pair(n, 0, 1);
+    link_pair(n, 1, 3);
+    return n;
+}
+
+static void net_free(struct net *n)
+{
+    for (uint32_t v = 0; v < DAEMONS; v++) {
+        rml_destroy(n->rml[v]);
+        neighbours_destroy(n->neighbours[v]);
+        members_free(&n->members[v]);
+        out_free(&n->out[v]);
+    }
+    for (size_t i = 0; i < n->nway; i++)
+        buf_free(&n->way[i].bytes);
+    free(n->content);
+    free(n);
+}
+
+static enum msg_type type_of(const struct buf *b)
+{
+    struct cur c = cur_of(b->data, b->len);
+    struct frame f;
+
+    assert_int_equal(frame_decode(&c, &f, NULL), 0);
+    return (enum msg_type)f.type;
+}
+
+/* The neighbours have received all frames of the hop. */
+static void acknowledge_hops(struct net *n, uint32_t v)
+{
+    struct neighbour *k;
+
+    DL_FOREACH(neighbours_first(n->neighbours[v]), k)
+    {
+        struct frame f = {.hop_ack = peer_stats(k->peer).sent};
+
+        assert_int_equal(peer_take(k->peer, peer_links(k->peer), &f, NULL, 0), PEER_DELIVER);
+    }
+}
+
+/* What the daemons want to send is on its way. */
+static void collect(struct net *n)
+{
+    struct out_act act;
+
+    for (uint32_t v = 0; v < DAEMONS; v++) {
+        acknowledge_hops(n, v);
+        while (out_take(&n->out[v], &act)) {
+            const struct neighbour *k =
+                act.kind == OUT_SEND ? neighbours_by_conn(n->neighbours[v], act.send.conn, NULL)
+                                     : NULL;
+
+            if (k) {
+                assert_true(n->nway < sizeof(n->way) / sizeof(*n->way));
+                n->way[n->nway++] = (struct wire){v, k->vpid, act.send.frame};
+                if (type_of(&act.send.frame) == MSG_FRAG)
+                    n->frag_bytes += act.send.frame.len;
+                act.send.frame.data = NULL;
+            }
+            out_act_free(&act);
+        }
+    }
+}
+
+static void take_in(struct net *n, uint32_t v)
+{
+    struct buf b;
+
+    while (rml_next(n->rml[v], &b)) {
+        struct cur c = cur_of(b.data, b.len);
+        struct frame f;
+        struct msg m;
+
+        assert_int_equal(frame_decode(&c, &f, NULL), 0);
+        assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
+        if (m.app.len == LARGE) {
+            n->got_large++;
+            assert_memory_equal(m.app.data, n->content, LARGE);
+        } else {
+            n->got_small++;
+        }
+        msg_free(&m);
+        buf_free(&b);
+    }
+}
+
+static struct neighbour *link_to(const struct net *n, uint32_t at, uint32_t vpid)
+{
+    struct neighbour *k = neighbours_first(n->neighbours[at]);
+
+    while (k && k->vpid != vpid)
+        k = k->next;
+    return k;
+}
+
+static void take_transferred(struct net *n, uint32_t v)
+{
+    struct buf b;
+
+    while (rml_transferred(n->rml[v], &b)) {
+        struct cur c = cur_of(b.data, b.len);
+        struct frame f;
+
+        assert_int_equal(frame_decode(&c, &f, NULL), 0);
+        rml_input(n->rml[v], &f, b.data, b.len);
+        buf_free(&b);
+    }
+}
+
+static void arrive(struct net *n)
+{
+    struct wire w = n->way[0];
+    struct cur c = cur_of(w.bytes.data, w.bytes.len);
+    struct frame f;
+    struct msg m;
+
+    memmove(&n->way[0], &n->way[1], (n->nway - 1) * sizeof(*n->way));
+    n->nway--;
+    assert_int_equal(frame_decode(&c, &f, NULL), 0);
+    if (f.type >= MSG_ROUTED) {
+        rml_input(n->rml[w.to], &f, w.bytes.data, w.bytes.len);
+    } else {
+        assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
+        rml_transfer(n->rml[w.to], link_to(n, w.to, w.from), &m);
+        take_transferred(n, w.to);
+        n->frag_bytes_before += f.type == MSG_FRAG && n->got_small == 0 ? w.bytes.len : 0;
+        msg_free(&m);
+    }
+    take_in(n, w.to);
+    buf_free(&w.bytes);
+    collect(n);
+}
+
+static void run(struct net *n)
+{
+    collect(n);
+    while (n->nway)
+        arrive(n);
+}
+
+static void send_bytes(struct net *n, uint32_t from, uint32_t to, enum out_class traffic,
+                       size_t len)
+{
+    struct msg m = {.type = MSG_APP, .app = {.data = n->content, .len = len}};
+    struct err err = {0};
+
+    if (rml_send(n->rml[from], to, traffic, &m, &err) < 0)
+        fail_msg("%s", err.msg);
+    collect(n);
+}
+
+/* Both sides see it at once; what was on its way is lost. */
+static void break_link(struct net *n, uint32_t a, uint32_t b)
+{
+    size_t kept = 0;
+
+    neighbours_drop(n->neighbours[a], link_to(n, a, b));
+    neighbours_drop(n->neighbours[b], link_to(n, b, a));
+    for (size_t i = 0; i < n->nway; i++) {
+        struct wire w = n->way[i];
+
+        if ((w.from == a && w.to == b) || (w.from == b && w.to == a))
+            buf_free(&w.bytes);
+        else
+            n->way[kept++] = w;
+    }
+    n->nway = kept;
+    rml_tick(n->rml[a]);
+    rml_tick(n->rml[b]);
+    collect(n);
+}
+
+static void mend_link(struct net *n, uint32_t parent, uint32_t child)
+{
+    link_pair(n, parent, child);
+    rml_routes_changed(n->rml[parent]);
+    rml_routes_changed(n->rml[child]);
+    collect(n);
+}
+
+/* --- what another daemon cannot rightly send */
+
+static void say_as(struct net *n, uint32_t from, uint32_t to, const struct msg *m)
+{
+    rml_transfer(n->rml[to], link_to(n, to, from), m);
+    collect(n);
+}
+
+static void a_message_of_the_head_is_not_taken_from_a_child(void **state)
+{
+    struct net *n = net_new();
+    struct msg m = {.type = MSG_RNDV,
+                    .rndv = {.ref = {.from_end = 1, .series = 1, .number = 1},
+                             .match = {.src = 0, .dst = 1, .src_epoch = {INC, 10}},
+                             .size = LARGE}};
+
+    say_as(n, 3, 1, &m);
+    assert_int_equal(type_of(&n->way[0].bytes), MSG_RNDVRESTARTNACK);
+    assert_int_equal(rml_stats(n->rml[1]).transfers.taking, 0);
+    m.rndv.ref.number = 2;
+    m.rndv.match.src = 3;
+    say_as(n, 3, 1, &m);
+    assert_int_equal(rml_stats(n->rml[1]).transfers.taking, 1);
+    net_free(n);
+}
+
+static void a_message_longer_than_any_frame_is_not_taken(void **state)
+{
+    struct net *n = net_new();
+    struct msg m = {.type = MSG_RNDV,
+                    .rndv = {.ref = {.from_end = 1, .series = 1, .number = 1},
+                             .match = {.src = 3, .dst = 1, .src_epoch = {INC, 13}},
+                             .size = HOP_FRAME_BYTES + 1}};
+
+    say_as(n, 3, 1, &m);
+    assert_int_equal(rml_stats(n->rml[1]).transfers.taking, 0);
+    net_free(n);
+}
+
+static void a_frame_that_is_not_what_its_transfer_named_is_dropped(void **state)
+{
+    struct net *n = net_new();
+    BUF_AUTO struct buf b = {0};
+    struct frame f = {
+        .type = MSG_APP, .src = 0, .dst = 1, .src_epoch = {INC, 10}, .version = 7, .seq = 1};
+    struct msg app = {.type = MSG_APP, .app = {.data = n->content, .len = 10}};
+    struct msg m = {.type = MSG_MATCH,
+                    .match = {.ref = {.from_end = 1, .series = 1, .number = 1},
+                              .match = {.src = 3, .dst = 1, .src_epoch = {INC, 13}, .seq = 1}}};
+
+    buf_init(&b, 1024);
+    frame_encode(&b, &f);
+    msg_encode(&b, &app);
+    m.match.data = b.data;
+    m.match.len = b.len;
+    say_as(n, 3, 1, &m);
+    take_in(n, 1);
+    assert_int_equal(n->got_small, 0);
+    net_free(n);
+}
+
+static void a_count_of_frames_that_were_not_sent_changes_nothing(void **state)
+{
+    struct net *n = net_new();
+    struct msg m = {.type = MSG_TAKEN, .taken = {2}};
+
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+    say_as(n, 1, 0, &m);
+    assert_int_equal(rml_stats(n->rml[0]).transfers.outstanding, 1);
+    run(n);
+    assert_int_equal(n->got_large, 1);
+    net_free(n);
+}
+
+/* --- the way of large frames */
+
+static void a_small_frame_goes_as_it_is(void **state)
+{
+    struct net *n = net_new();
+
+    send_bytes(n, 0, 1, CLASS_CONTROL, 10);
+    assert_int_equal(type_of(&n->way[0].bytes), MSG_APP);
+    run(n);
+    assert_int_equal(n->got_small, 1);
+    assert_int_equal(rml_stats(n->rml[0]).transfers.ended, 0);
+    net_free(n);
+}
+
+static void frames_go_as_match_rndv_or_rget_by_length_and_class(void **state)
+{
+    static const struct {
+        size_t len;
+        enum out_class traffic;
+        enum msg_type type;
+    } cases[] = {{HOP_DIRECT_BYTES, CLASS_BULK, MSG_MATCH},
+                 {TRANSFER_EAGER_BYTES, CLASS_BULK, MSG_RNDV},
+                 {TRANSFER_EAGER_BYTES, CLASS_LAUNCH, MSG_RGET}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct net *n = net_new();
+
+        send_bytes(n, 0, 3, cases[i].traffic, cases[i].len);
+        assert_int_equal(type_of(&n->way[0].bytes), cases[i].type);
+        run(n);
+        assert_int_equal(n->got_small, 1);
+        assert_int_equal(rml_stats(n->rml[1]).transfers.ended, 2); /* taken, and passed on */
+        net_free(n);
+    }
+}
+
+static void a_large_message_arrives_whole_over_a_relay(void **state)
+{
+    struct net *n = net_new();
+    struct transfer_stats st;
+
+    send_bytes(n, 0, 3, CLASS_BULK, LARGE);
+    send_bytes(n, 3, 0, CLASS_LAUNCH, LARGE);
+    run(n);
+    assert_int_equal(n->got_large, 2);
+    for (uint32_t v = 0; v < DAEMONS; v++) {
+        st = rml_stats(n->rml[v]).transfers;
+        assert_int_equal(st.sending + st.taking + st.outstanding + st.illegal, 0);
+    }
+    net_free(n);
+}
+
+static void a_small_message_passes_a_large_one(void **state)
+{
+    struct net *n = net_new();
+
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+    while (n->frag_bytes == 0)
+        arrive(n);
+    n->frag_bytes_before = 0;
+    send_bytes(n, 0, 1, CLASS_CONTROL, 10);
+    run(n);
+    assert_in_range(n->frag_bytes_before, 1, HOP_FRAGS_MAX * (TRANSFER_FRAG_BYTES + 1024));
+    assert_int_equal(n->got_large, 1);
+    net_free(n);
+}
+
+static void a_link_that_breaks_costs_only_the_fragments_that_were_on_it(void **state)
+{
+    struct net *n = net_new();
+
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+    while (n->frag_bytes < LARGE / 2)
+        arrive(n);
+    break_link(n, 0, 1);
+    mend_link(n, 0, 1);
+    run(n);
+    assert_int_equal(n->got_large, 1);
+    assert_int_equal(rml_stats(n->rml[0]).transfers.restarts, 1);
+    assert_in_range(n->frag_bytes, LARGE, LARGE + LARGE / 50 + HOP_FRAGS_MAX * TRANSFER_FRAG_BYTES);
+    net_free(n);
+}
+
+static void a_large_message_survives_links_that_break_again_and_again(void **state)
+{
+    for (size_t step = 1; step < 40; step++) {
+        struct net *n = net_new();
+
+        send_bytes(n, 0, 3, CLASS_LAUNCH, LARGE);
+        send_bytes(n, 3, 0, CLASS_BULK, LARGE);
+        for (int i = 0; i < 12 && n->nway; i++) {
+            for (size_t s = 0; s < step && n->nway; s++)
+                arrive(n);
+            break_link(n, i % 2 ? 1 : 0, i % 2 ? 3 : 1);
+            mend_link(n, i % 2 ? 1 : 0, i % 2 ? 3 : 1);
+        }
+        run(n);
+        assert_int_equal(n->got_large, 2);
+        for (uint32_t v = 0; v < DAEMONS; v++)
+            assert_int_equal(rml_stats(n->rml[v]).transfers.illegal, 0);
+        net_free(n);
+    }
+}
+
+static void the_transfers_of_a_daemon_end_with_its_epoch(void **state)
+{
+    struct net *n = net_new();
+    struct msg_target gone = {1, {INC, 11}};
+
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+    members_remove(&n->members[0], &gone, 1, MEMBER_EV_LOSE);
+    rml_forget(n->rml[0], 1);
+    assert_int_equal(rml_stats(n->rml[0]).transfers.sending, 0);
+    net_free(n);
+}
+
+static void a_daemon_that_is_no_neighbour_any_more_and_has_no_link_holds_no_memory(void **state)
+{
+    struct net *n = net_new();
+    struct msg_target gone = {1, {INC, 11}};
+
+    send_bytes(n, 3, 1, CLASS_BULK, LARGE);
+    while (n->frag_bytes == 0)
+        arrive(n);
+    break_link(n, 1, 3);
+    assert_int_equal(rml_stats(n->rml[3]).transfers.sending, 1); /* the link may come back */
+    members_remove(&n->members[3], &gone, 1, MEMBER_EV_LOSE);
+    rml_routes_changed(n->rml[3]);
+    assert_int_equal(rml_stats(n->rml[3]).transfers.sending, 0);
+    net_free(n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_message_of_the_head_is_not_taken_from_a_child),
+        cmocka_unit_test(a_message_longer_than_any_frame_is_not_taken),
+        cmocka_unit_test(a_frame_that_is_not_what_its_transfer_named_is_dropped),
+        cmocka_unit_test(a_count_of_frames_that_were_not_sent_changes_nothing),
+        cmocka_unit_test(a_small_frame_goes_as_it_is),
+        cmocka_unit_test(frames_go_as_match_rndv_or_rget_by_length_and_class),
+        cmocka_unit_test(a_large_message_arrives_whole_over_a_relay),
+        cmocka_unit_test(a_small_message_passes_a_large_one),
+        cmocka_unit_test(a_link_that_breaks_costs_only_the_fragments_that_were_on_it),
+        cmocka_unit_test(a_large_message_survives_links_that_break_again_and_again),
+        cmocka_unit_test(the_transfers_of_a_daemon_end_with_its_epoch),
+        cmocka_unit_test(a_daemon_that_is_no_neighbour_any_more_and_has_no_link_holds_no_memory),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

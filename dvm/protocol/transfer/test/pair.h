@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Two ends of transfers over k links that fail, lose, delay and repeat frames as a test says; and
+ * the checks of what always holds. */
+#ifndef DVM_TRANSFER_TEST_PAIR_H
+#define DVM_TRANSFER_TEST_PAIR_H
+
+#include "dvm/protocol/transfer/transfer.h"
+
+#define PAIR_LINKS_MAX 8
+#define PAIR_MESSAGES_MAX 512
+#define PAIR_FRAGS_MAX 256 /* of one message */
+
+struct flight { /* a frame that has not been completed, or has not arrived */
+    int from;   /* end 0 or 1 */
+    uint32_t link;
+    uint64_t id;
+    struct msg m;
+    bool arrived;   /* at least once */
+    bool gone;      /* it will not arrive (again) */
+    bool completed; /* its sender has been notified */
+    struct flight *next, *prev;
+};
+
+struct message {
+    struct pair *p;
+    int from;
+    uint64_t seq, size;
+    bool regions, refused;
+    int delivered, written, ended, opened; /* calls */
+    bool arrived;                          /* what the source was told */
+    bool there[PAIR_FRAGS_MAX];
+    bool read[PAIR_FRAGS_MAX];
+};
+
+struct pair_end {
+    struct pair *p;
+    int index;
+    struct transfer_end *e;
+};
+
+struct pair {
+    struct pair_end end[2];
+    uint32_t nlinks;
+    bool up[PAIR_LINKS_MAX];
+    int room; /* fragments that a link has room for at each end */
+    struct flight *flights;
+    struct message messages[PAIR_MESSAGES_MAX];
+    size_t nmessages;
+    /* The newest dance that this end has begun, as sender and as receiver, by number. */
+    uint32_t begun[2][2][PAIR_MESSAGES_MAX];
+    uint64_t rng;
+    uint64_t last_end;
+    const char *broken; /* the name of an invariant that does not hold; NULL: all hold */
+    bool quiet;         /* the log of illegal frames is not printed */
+};
+
+struct pair *pair_new(uint32_t nlinks, uint64_t seed);
+void pair_free(struct pair *p);
+uint64_t pair_random(struct pair *p, uint64_t below);
+/* Sends a message; its index. */
+size_t pair_send(struct pair *p, int from, uint64_t size, bool exposed, bool regions);
+/* The first frame of this type that is on its way from this end, or NULL. */
+struct flight *pair_find(struct pair *p, int from, enum msg_type type);
+void pair_arrive(struct pair *p, struct flight *f);                   /* may be repeated */
+void pair_complete(struct pair *p, struct flight *f, bool processed); /* once */
+/* A frame is lost or, if it has arrived, only its completion; the sender sees an error. */
+void pair_lose(struct pair *p, struct flight *f);
+/* Frames arrive in order and are completed, until nothing is on its way. */
+void pair_run(struct pair *p);
+void pair_break(struct pair *p, uint32_t link); /* all its frames meet an error, later */
+void pair_mend(struct pair *p, uint32_t link);
+void pair_forget(struct pair *p, int index); /* this end begins anew */
+/* One random step: an arrival, a completion, a repetition, a failure or the return of a link. */
+void pair_step(struct pair *p, bool faults);
+bool pair_idle(const struct pair *p);
+/* All messages were delivered once, with their content, and their senders were notified. */
+bool pair_all_there(const struct pair *p);
+
+#endif
