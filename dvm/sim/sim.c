@@ -151,35 +151,6 @@ static uint64_t draw_delay(struct sim *s)
     return 1 + sim_random(s, s->opts.delay_ms ? s->opts.delay_ms : 1);
 }
 
-static void wire_add(struct sim *s, struct wire *w)
-{
-    DL_APPEND(s->wires, w);
-    w->key_a = (struct wire_key){w->a_conn, w->a, s->nodes[w->a].life};
-    w->key_b = (struct wire_key){w->b_conn, w->b, s->nodes[w->b].life};
-    HASH_ADD(hh_a, s->by_a, key_a, sizeof(w->key_a), w);
-    HASH_ADD(hh_b, s->by_b, key_b, sizeof(w->key_b), w);
-}
-
-void sim_wire_free(struct sim *s, struct wire *w)
-{
-    DL_DELETE(s->wires, w);
-    HASH_DELETE(hh_a, s->by_a, w);
-    HASH_DELETE(hh_b, s->by_b, w);
-    free(w);
-}
-
-static struct wire *wire_of(struct sim *s, uint32_t vpid, uint64_t conn)
-{
-    struct wire_key key = {conn, vpid, s->nodes[vpid].life};
-    struct wire *w;
-
-    HASH_FIND(hh_a, s->by_a, &key, sizeof(key), w);
-    if (w)
-        return w->open_a ? w : NULL;
-    HASH_FIND(hh_b, s->by_b, &key, sizeof(key), w);
-    return w && w->open_b ? w : NULL;
-}
-
 bool sim_running(const struct sim *s, uint32_t vpid)
 {
     return vpid < s->opts.nodes && s->nodes[vpid].core;
@@ -202,7 +173,7 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_connect *
                        .b_conn = ++s->conns,
                        .open_a = true,
                        .open_b = true};
-    wire_add(s, w);
+    sim_wire_add(s, w);
     w->slow = s->opts.uneven && sim_random(s, 4) == 0 ? 10 : 1;
     w->last_b = s->now + draw_delay(s);
     e = sim_schedule(s, w->last_b, EV_OPEN, to, w->b_conn);
@@ -238,7 +209,7 @@ void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid)
 
 static void act_send(struct sim *s, uint32_t vpid, struct out_send *act)
 {
-    struct wire *w = wire_of(s, vpid, act->conn);
+    struct wire *w = sim_wire_of(s, vpid, act->conn);
 
     if (!w)
         return;
@@ -369,7 +340,7 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
         act_send(s, vpid, &a->send);
         break;
     case OUT_CLOSE:
-        w = wire_of(s, vpid, a->close.conn);
+        w = sim_wire_of(s, vpid, a->close.conn);
         if (w)
             sim_close_side(s, w, vpid);
         break;
@@ -646,19 +617,19 @@ static void deliver_event(struct sim *s, struct ev *e)
     core_time(n->core, s->now, s->now);
     switch (e->kind) {
     case EV_OPEN:
-        if (!wire_of(s, e->vpid, e->conn))
+        if (!sim_wire_of(s, e->vpid, e->conn))
             return;
         core_conn_open(n->core, e->conn, e->incoming,
                        e->incoming || n->core == NULL ? API_ROLE_MEMBER : API_ROLE_HEAD, "sim");
         break;
     case EV_FRAME:
-        if (wire_of(s, e->vpid, e->conn) && s->hooks.frame)
+        if (sim_wire_of(s, e->vpid, e->conn) && s->hooks.frame)
             s->hooks.frame(s->hooks.arg, e->vpid, e->conn, e->data.data, e->data.len);
-        if (wire_of(s, e->vpid, e->conn))
+        if (sim_wire_of(s, e->vpid, e->conn))
             core_conn_frame(n->core, e->conn, e->data.data, e->data.len);
         break;
     case EV_CLOSED:
-        w = wire_of(s, e->vpid, e->conn);
+        w = sim_wire_of(s, e->vpid, e->conn);
         if (w)
             sim_close_side(s, w, e->vpid);
         core_conn_closed(n->core, e->conn, "closed by the peer");

@@ -120,7 +120,10 @@ struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t 
 /* The next event of the other side of a connection, after all frames under way to it. */
 struct ev *sim_to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind);
 void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid);
+void sim_wire_add(struct sim *s, struct wire *w);
 void sim_wire_free(struct sim *s, struct wire *w);
+/* NULL: the daemon has no such connection, or has closed it. */
+struct wire *sim_wire_of(struct sim *s, uint32_t vpid, uint64_t conn);
 void sim_heap_put(struct sim *s, struct ev *e);
 void sim_proc_free(struct sim *s, struct rank_proc *p);
 void sim_ev_free(struct ev *e);
