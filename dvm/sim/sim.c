@@ -439,6 +439,7 @@ void sim_start(struct sim *s, uint32_t vpid)
     struct node *n = &s->nodes[vpid];
     char host[32];
     char cpus[8 + 4 * SIM_SLOTS_MAX] = "own:0";
+    bool small = s->opts.uneven && s->opts.seed % 2; /* messages are transfers */
     struct core_opts o = {.vpid = vpid,
                           .cluster = "sim",
                           .address = "wire",
@@ -456,9 +457,8 @@ void sim_start(struct sim *s, uint32_t vpid)
                           .ack_ms = s->opts.faults.silence_ms,
                           .orphan_ms = s->opts.faults.head_absence_ms,
                           .links = s->opts.links,
-                          .direct_bytes = s->opts.uneven && s->opts.seed % 2 ? TRANSFERS_FROM : 0,
-                          .eager_bytes =
-                              s->opts.uneven && s->opts.seed % 2 ? 2 * TRANSFERS_FROM : 0,
+                          .direct_bytes = small ? TRANSFERS_FROM : 0,
+                          .eager_bytes = small ? 2 * TRANSFERS_FROM : 0,
                           .park = true};
 
     snprintf(host, sizeof(host), "node%u", vpid);

@@ -132,7 +132,7 @@ static void copy_opts(struct core *c, const struct core_opts *o)
 static void create_transport(struct core *c)
 {
     c->rml = rml_create(&c->out, &c->members, c->neighbours, c->opts.backlog_max);
-    rml_set_hop_limits(c->rml, &(struct hop_limits){c->opts.direct_bytes, c->opts.eager_bytes});
+    rml_set_hop_limits(c->rml, &(struct hop_limits){c->opts.direct_bytes, c->opts.eager_bytes, 0});
     c->xcast = xcast_create(&c->out, &c->members, c->neighbours);
     c->gather = gather_create(&c->out, c->rml, &c->members);
 }

@@ -79,7 +79,7 @@ struct hops *hops_create(struct out *out, struct members *members, struct neighb
     h->out = out;
     h->members = members;
     h->neighbours = neighbours;
-    h->limits.direct_bytes = HOP_DIRECT_BYTES;
+    hops_set_limits(h, &(struct hop_limits){0});
     return h;
 }
 
@@ -88,6 +88,8 @@ void hops_set_limits(struct hops *h, const struct hop_limits *limits)
     h->limits = *limits;
     if (limits->direct_bytes == 0)
         h->limits.direct_bytes = HOP_DIRECT_BYTES;
+    if (limits->waiting_bytes == 0)
+        h->limits.waiting_bytes = PEER_BACKLOG_MAX;
 }
 
 void hops_set_epoch(struct hops *h, struct epoch epoch)
@@ -225,10 +227,16 @@ static bool has_room(void *arg, uint32_t link)
     return k && (!w || w->nfrags < HOP_FRAGS_MAX);
 }
 
+static bool is_content(const struct msg *m)
+{
+    return m->type == MSG_MATCH || m->type == MSG_FRAG;
+}
+
 static void say_on_link(struct hops *h, struct neighbour *k, const struct msg *m)
 {
     struct frame from = {.src = h->members->self,
                          .dst = VPID_NONE,
+                         .traffic = is_content(m) ? CLASS_BULK : CLASS_CONTROL,
                          .src_epoch = h->epoch,
                          .version = h->members->version};
 
@@ -459,7 +467,7 @@ static int send_transfer(struct hops *h, struct neighbour *k, const void *frame,
 
     if (frame_decode(&c, &f, NULL) < 0)
         return 0;
-    if (hop->waiting && hop->waiting + len > PEER_BACKLOG_MAX)
+    if (hop->waiting && hop->waiting + len > h->limits.waiting_bytes)
         return -1;
     source.match = (struct transfer_match){
         .src = f.src, .dst = f.dst, .src_epoch = f.src_epoch, .traffic = f.traffic, .seq = f.seq};

@@ -112,32 +112,67 @@ static struct epoch epoch_of(const struct scene *s, uint32_t vpid)
     return members_epoch(m, members_get(m, vpid));
 }
 
+static void frame_of(const struct scene *s, enum msg_type type, const struct case_of *x,
+                     struct frame *f, struct buf *b)
+{
+    BUF_AUTO struct buf frame = {0};
+    struct cur c;
+
+    buf_init(&frame, 1u << 20);
+    buf_init(b, 1u << 20);
+    scene_frame(s, type, &frame);
+    c = cur_of(frame.data, frame.len);
+    assert_int_equal(frame_decode(&c, f, NULL), 0);
+    if (type >= MSG_ROUTED) {
+        f->src = x->src;
+        f->dst = x->dst;
+        f->src_epoch = epoch_of(s, x->src);
+        f->dst_ctr = (uint32_t)epoch_of(s, x->dst).ctr;
+    }
+    frame_encode(b, f);
+    buf_put_raw(b, frame.data + FRAME_HEADER_BYTES, frame.len - FRAME_HEADER_BYTES);
+}
+
+/* True if the daemon neither takes nor relays the frame when it comes as a transfer. */
+static bool is_refused_in_transfer(enum msg_type type, const struct case_of *x)
+{
+    BUF_AUTO struct buf inner = {0}, sample = {0}, b = {0};
+    struct msg m = {.type = MSG_MATCH, .match.ref = {.from_end = 1, .number = 1}};
+    struct scene_answer a;
+    struct frame f, outer;
+    struct scene s;
+    uint64_t routed;
+
+    scene_open(&s, x->kind);
+    frame_of(&s, type, x, &f, &inner);
+    m.match.match = (struct transfer_match){
+        .src = f.src, .dst = f.dst, .src_epoch = f.src_epoch, .traffic = f.traffic, .seq = f.seq};
+    m.match.data = inner.data;
+    m.match.len = inner.len;
+    frame_of(&s, MSG_MATCH, x, &outer, &sample);
+    buf_init(&b, 1u << 20);
+    frame_encode(&b, &outer);
+    msg_encode(&b, &m);
+    routed = core_stats(s.core).routed_frames;
+    scene_input(&s, b.data, b.len, &a);
+    routed = core_stats(s.core).routed_frames - routed;
+    scene_close(&s);
+    return routed == 0;
+}
+
 /* True if the frame was refused for its sender; then it has changed nothing. */
 static bool is_refused(enum msg_type type, const struct case_of *x)
 {
-    BUF_AUTO struct buf before = {0}, after = {0}, frame = {0}, b = {0};
+    BUF_AUTO struct buf before = {0}, after = {0}, b = {0};
     struct scene_answer a;
     struct frame f;
     struct scene s;
-    struct cur c;
     uint64_t forged;
 
     scene_open(&s, x->kind);
     buf_init(&before, 1u << 20);
     buf_init(&after, 1u << 20);
-    buf_init(&frame, 1u << 20);
-    buf_init(&b, 1u << 20);
-    scene_frame(&s, type, &frame);
-    c = cur_of(frame.data, frame.len);
-    assert_int_equal(frame_decode(&c, &f, NULL), 0);
-    if (type >= MSG_ROUTED) {
-        f.src = x->src;
-        f.dst = x->dst;
-        f.src_epoch = epoch_of(&s, x->src);
-        f.dst_ctr = (uint32_t)epoch_of(&s, x->dst).ctr;
-    }
-    frame_encode(&b, &f);
-    buf_put_raw(&b, frame.data + FRAME_HEADER_BYTES, frame.len - FRAME_HEADER_BYTES);
+    frame_of(&s, type, x, &f, &b);
     scene_digest(&s, &before);
     forged = core_stats(s.core).forged_frames;
     scene_input(&s, b.data, b.len, &a);
@@ -146,6 +181,9 @@ static bool is_refused(enum msg_type type, const struct case_of *x)
     if (forged && (before.len != after.len || memcmp(before.data, after.data, after.len) != 0))
         fail_msg("%s was refused, and changed something", msg_name(type));
     scene_close(&s);
+    if (type >= MSG_ROUTED && is_refused_in_transfer(type, x) != forged)
+        fail_msg("%s is %srefused as it is, not so in a transfer", msg_name(type),
+                 forged ? "" : "not ");
     return forged;
 }
 

@@ -431,6 +431,41 @@ static void a_large_message_survives_links_that_break_again_and_again(void **sta
     }
 }
 
+static void frames_wait_at_their_source_while_a_neighbour_has_enough(void **state)
+{
+    struct net *n = net_new();
+
+    rml_set_hop_limits(n->rml[0], &(struct hop_limits){.waiting_bytes = LARGE});
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE / 2);
+    send_bytes(n, 0, 1, CLASS_MODEX, LARGE);
+    assert_int_equal(rml_stats(n->rml[0]).transfers.sending, 1);
+    run(n);
+    assert_int_equal(n->got_small, 1);
+    assert_int_equal(n->got_large, 0);
+    rml_room(n->rml[0]);
+    run(n);
+    assert_int_equal(n->got_large, 1);
+    net_free(n);
+}
+
+static void content_goes_as_bulk_and_the_rest_as_control(void **state)
+{
+    struct net *n = net_new();
+
+    send_bytes(n, 0, 1, CLASS_LAUNCH, LARGE);
+    while (n->nway) {
+        struct cur c = cur_of(n->way[0].bytes.data, n->way[0].bytes.len);
+        struct frame f;
+
+        assert_int_equal(frame_decode(&c, &f, NULL), 0);
+        assert_int_equal(f.traffic, f.type == MSG_FRAG ? CLASS_BULK : CLASS_CONTROL);
+        arrive(n);
+    }
+    assert_int_equal(n->got_large, 1);
+    assert_true(n->frag_bytes >= LARGE);
+    net_free(n);
+}
+
 static void the_transfers_of_a_daemon_end_with_its_epoch(void **state)
 {
     struct net *n = net_new();
@@ -472,6 +507,8 @@ int main(void)
         cmocka_unit_test(a_small_message_passes_a_large_one),
         cmocka_unit_test(a_link_that_breaks_costs_only_the_fragments_that_were_on_it),
         cmocka_unit_test(a_large_message_survives_links_that_break_again_and_again),
+        cmocka_unit_test(frames_wait_at_their_source_while_a_neighbour_has_enough),
+        cmocka_unit_test(content_goes_as_bulk_and_the_rest_as_control),
         cmocka_unit_test(the_transfers_of_a_daemon_end_with_its_epoch),
         cmocka_unit_test(a_daemon_that_is_no_neighbour_any_more_and_has_no_link_holds_no_memory),
     };
