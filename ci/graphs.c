@@ -76,8 +76,9 @@ static void dump_losses(const struct fsm *m, FILE *out)
 
 int main(int argc, char **argv)
 {
-    const struct fsm *const machines[] = {&job_fsm,    &ranks_fsm, &proc_fsm,     &campaign_fsm,
-                                          &member_fsm, &core_fsm,  &peer_link_fsm, &sending_fsm, &taking_fsm};
+    const struct fsm *const machines[] = {&job_fsm,       &ranks_fsm,   &proc_fsm,
+                                          &campaign_fsm,  &member_fsm,  &core_fsm,
+                                          &peer_link_fsm, &sending_fsm, &taking_fsm};
     const struct fsm losses = {.name = "losses"};
     struct err err = {0};
 

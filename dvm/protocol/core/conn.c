@@ -410,8 +410,8 @@ static void take_neighbours(struct core *c, struct neighbour *k, const struct fr
     msg_free(&m);
 }
 
-void conn_take_routed(struct core *c, struct neighbour *k, const struct frame *f,
-                      const uint8_t *data, size_t len)
+static void take_routed(struct core *c, struct neighbour *k, const struct frame *f,
+                        const uint8_t *data, size_t len)
 {
     const char *why = origin_refusal(c, k, f);
 
@@ -423,6 +423,22 @@ void conn_take_routed(struct core *c, struct neighbour *k, const struct frame *f
     }
     c->routed++;
     rml_input(c->rml, f, data, len);
+}
+
+/* Frames that have come as transfers (dvm/protocol/rml/hop.h). */
+static void take_transfer(struct core *c, struct neighbour *k, struct msg *m)
+{
+    struct buf b;
+
+    rml_transfer(c->rml, k, m);
+    while (rml_transferred(c->rml, &b)) {
+        struct cur cur = cur_of(b.data, b.len);
+        struct frame f;
+
+        if (frame_decode(&cur, &f, NULL) == 0)
+            take_routed(c, k, &f, b.data, b.len);
+        buf_free(&b);
+    }
 }
 
 /* A frame in its turn. */
@@ -437,7 +453,7 @@ static void take_frame(struct core *c, struct neighbour *k, const uint8_t *data,
     } else if (f.type < MSG_ROUTED) {
         take_neighbours(c, k, &f, &cur);
     } else {
-        conn_take_routed(c, k, &f, data, len);
+        take_routed(c, k, &f, data, len);
     }
 }
 
@@ -553,5 +569,19 @@ const struct neighbour_handler conn_handlers[] = {
     {MSG_PONG, NEIGHBOUR_WHEN_GREETED, take_pong},
     {MSG_HOP_ACK, NEIGHBOUR_WHEN_GREETED, take_hop_ack},
     {MSG_LINK_OUT, NEIGHBOUR_WHEN_GREETED, take_link_out},
+    {MSG_MATCH, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_RNDV, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_RGET, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_FRAG, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_ACK, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_PUT, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_GET, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_TRANSFER_FIN, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_RNDVRESTARTNOTIFY, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_RECVERRNOTIFY, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_RNDVRESTARTACK, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_RNDVRESTARTNACK, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_ANEW, NEIGHBOUR_WHEN_GREETED, take_transfer},
+    {MSG_TAKEN, NEIGHBOUR_WHEN_GREETED, take_transfer},
     {0},
 };

@@ -129,9 +129,6 @@ void neigh_lost(struct core *c, struct neighbour *k, enum link_loss_how how, con
 /* Both sides have said BYE. */
 void neigh_end(struct core *c, struct neighbour *k, const char *why);
 /* conn.c: the connections to a neighbour */
-/* A routed frame that the neighbour has sent, as it is or by a transfer. Its sender is checked. */
-void conn_take_routed(struct core *c, struct neighbour *k, const struct frame *f,
-                      const uint8_t *data, size_t len);
 extern const struct neighbour_handler conn_handlers[];
 void conn_tick(struct core *c);
 uint64_t conn_deadline(const struct core *c);
@@ -154,8 +151,6 @@ extern const struct neighbour_handler greet_handlers[];
 void greet_snapshot(struct core *c, struct neighbour *k);
 void greet_up(struct core *c, struct neighbour *k, uint64_t have);
 void greet_turn_away(struct core *c); /* its admission was taken back */
-/* transfers.c: large messages of neighbours */
-extern const struct neighbour_handler transfer_handlers[];
 /* apply.c: broadcasts */
 extern const struct neighbour_handler apply_handlers[];
 void apply_op(struct core *c, struct msg *m);

@@ -7,9 +7,9 @@
 #include "dvm/protocol/neighbour/neighbour.h"
 #include "dvm/protocol/transfer/transfer.h"
 
-/* A longer frame is a transfer. Pieces of input, output and files (PIECE_DATA_MAX) are not: they
- * cost a quarter more CPU that way. */
-#define HOP_DIRECT_BYTES (144u << 10)
+/* A longer frame is a transfer. What a client sends at once (CLIENT_DATA_MAX) is not: input would
+ * cost a quarter more CPU. */
+#define HOP_DIRECT_BYTES (272u << 10)
 #define HOP_FRAGS_MAX 8 /* fragments on a link that the peer has not processed */
 #define HOP_FRAME_BYTES (MSG_DATA_MAX + (1u << 20)) /* of the longest frame */
 #define HOP_REGIONS_BYTES (4u << 20) /* a longer message is written region by region (PUT) */

@@ -87,7 +87,7 @@ static const struct row rows[] = {
     {"campaign-unkept", "journal-is-the-state", 100, 0, false},
     {"campaign-unrecorded", "journal-is-the-state", 100, 0, false},
     {"any-is-head", "nobody-parked-forever", 300, 0, true},
-    {"head-from-below", "bounded-backlog", 100, 400, true},
+    {"head-from-below", "bounded-backlog", 100, 100, true},
     {"trust-source", "unrelated-loss", 100, 0, true},
     {"any-tells-loss", "unrelated-loss", 100, 0, true},
 };

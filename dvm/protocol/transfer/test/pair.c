@@ -230,8 +230,8 @@ static void log_illegal(void *arg, const char *text)
 
 static struct transfer_end *create_end(struct pair *p, int index)
 {
-    struct transfer_io io = {&p->end[index], count_links, has_room, send_frame,
-                             accept_message, log_illegal, 0};
+    struct transfer_io io = {&p->end[index], count_links, has_room,        send_frame,
+                             accept_message, log_illegal, PAIR_EAGER_BYTES};
 
     return transfer_end_create(&io, ++p->last_end);
 }

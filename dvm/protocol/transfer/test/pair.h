@@ -9,6 +9,7 @@
 #define PAIR_LINKS_MAX 8
 #define PAIR_MESSAGES_MAX 512
 #define PAIR_FRAGS_MAX 256 /* of one message */
+#define PAIR_EAGER_BYTES (4u * TRANSFER_FRAG_BYTES)
 
 struct flight { /* a frame that has not been completed, or has not arrived */
     int from;   /* end 0 or 1 */

@@ -188,12 +188,12 @@ static void check_protocol(uint64_t size, enum how how, const char *frames)
 static void a_small_message_goes_as_match(void **state)
 {
     check_protocol(1, BY_ACK, "0 MATCH");
-    check_protocol(TRANSFER_EAGER_BYTES, BY_ACK, "0 MATCH");
+    check_protocol(PAIR_EAGER_BYTES, BY_ACK, "0 MATCH");
 }
 
 static void a_large_message_goes_as_rndv_ack_frag_fin(void **state)
 {
-    check_protocol(TRANSFER_EAGER_BYTES + 1, BY_ACK, "0 RNDV, 1 ACK, 0 FRAG, 0 TRANSFER_FIN");
+    check_protocol(PAIR_EAGER_BYTES + 1, BY_ACK, "0 RNDV, 1 ACK, 0 FRAG, 0 TRANSFER_FIN");
     check_protocol(LARGE, BY_ACK, "0 RNDV, 1 ACK, 0 FRAG, 0 TRANSFER_FIN");
 }
 

@@ -8,7 +8,7 @@
 #include "dvm/protocol/wire/msg/fields.h"
 
 #define TRANSFER_FRAG_BYTES (64u << 10) /* of each fragment but the last one */
-#define TRANSFER_EAGER_BYTES (256u << 10)
+#define TRANSFER_EAGER_BYTES (512u << 10)
 
 /* Which transfer it is. Numbers of transfers count from 1 in each series of their sender. */
 struct transfer_ref {
