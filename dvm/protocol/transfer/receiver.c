@@ -50,6 +50,8 @@ static void mark_ended(struct transfer_end *e, uint64_t number)
 {
     uint64_t i = number - e->done_before;
 
+    if (has_ended(e, number))
+        return;
     e->done[i / 64] |= 1ull << (i % 64);
     while (e->done[0] & 1)
         shift_done(e);
@@ -69,10 +71,9 @@ static struct taking *find_taking(const struct transfer_end *e, uint64_t number)
 
 static void end_sink(struct transfer_end *e, struct taking *t, bool complete)
 {
-    if (!t->admitted)
+    if (!t->open)
         return;
-    t->admitted = false;
-    e->nadmitted--;
+    t->open = false;
     e->stats.ended += complete;
     t->sink.end(t->sink.arg, complete);
 }
@@ -80,6 +81,7 @@ static void end_sink(struct transfer_end *e, struct taking *t, bool complete)
 static void remove_taking(struct transfer_end *e, struct taking *t)
 {
     end_sink(e, t, false);
+    e->nadmitted -= t->admitted;
     DL_DELETE2(e->takings, t, prev, next_in);
     e->stats.taking--;
     free(t);
@@ -233,7 +235,6 @@ static void act_on_step(struct transfer_end *e, struct taking *t, enum taking_ac
         answer_offer(e, t);
         break;
     case TAKING_TURN_AWAY:
-    case TAKING_SAY_DONE:
         say_done(e, t->number, t->dance);
         break;
     case TAKING_WRITE:
@@ -245,8 +246,9 @@ static void act_on_step(struct transfer_end *e, struct taking *t, enum taking_ac
     case TAKING_GRANT:
         grant_region(e, t);
         break;
-    case TAKING_SEND_FIN:
+    case TAKING_SEND_FIN: /* with this FIN the sender goes on to later numbers */
         end_sink(e, t, true);
+        mark_ended(e, t->number);
         send_fin(e, t);
         break;
     case TAKING_SEND_RECVERR:
@@ -284,7 +286,7 @@ static void step_taking(struct transfer_end *e, struct taking *t, enum taking_ev
 
 static void admit_offer(struct transfer_end *e, struct taking *t)
 {
-    t->admitted = e->io.accept(e->io.arg, &t->match, t->size, &t->sink);
+    t->admitted = t->open = e->io.accept(e->io.arg, &t->match, t->size, &t->sink);
     e->nadmitted += t->admitted;
     step_taking(e, t, t->admitted ? TAKING_EV_ADMIT : TAKING_EV_REFUSE, NULL, NULL);
 }

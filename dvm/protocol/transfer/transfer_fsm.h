@@ -75,8 +75,8 @@ enum taking_event {
 
 enum taking_action {
     TAKING_NOTHING,
-    TAKING_ANSWER, /* ACK, PUT or GET */
-    TAKING_TURN_AWAY,
+    TAKING_ANSWER,    /* ACK, PUT or GET */
+    TAKING_TURN_AWAY, /* RNDVRESTARTNACK */
     TAKING_WRITE,
     TAKING_COUNT_REGION,
     TAKING_GRANT,
@@ -85,7 +85,6 @@ enum taking_action {
     TAKING_AGAIN, /* the frame that met the error is sent again */
     TAKING_CALL,  /* the new dance begins: frames of the former one change nothing any more */
     TAKING_RESTART,
-    TAKING_SAY_DONE, /* RNDVRESTARTNACK */
     TAKING_END,
 };
 

@@ -28,8 +28,9 @@ struct taking {
     uint32_t dance;
     struct transfer_match match;
     uint64_t size;
-    bool exposed; /* RGET: it is read */
-    bool admitted;
+    bool exposed;  /* RGET: it is read */
+    bool admitted; /* counts among TRANSFER_TAKEN_MAX */
+    bool open;     /* the sink has not ended */
     struct transfer_sink sink;
     size_t outstanding;
     uint64_t granted;

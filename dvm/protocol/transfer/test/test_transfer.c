@@ -561,6 +561,62 @@ static void more_messages_than_the_window_all_arrive(void **state)
     check_end(p);
 }
 
+/* The sender has it, and goes on, before the receiver knows that. */
+static void a_message_that_was_read_takes_no_place_in_the_window(void **state)
+{
+    struct pair *p = pair_new(1, 1);
+    struct flight *f;
+
+    (void)send_large(p, BY_GET);
+    run_to(p, 1, MSG_TRANSFER_FIN);
+    pair_arrive(p, pair_find(p, 1, MSG_TRANSFER_FIN));
+    for (int i = 0; i < TRANSFER_WINDOW + 50; i++)
+        (void)pair_send(p, 0, 100, false, false);
+    while ((f = pair_find(p, 0, MSG_MATCH))) {
+        pair_arrive(p, f);
+        pair_complete(p, f, true);
+    }
+    assert_int_equal(transfer_stats(p->end[1].e).illegal, 0);
+    assert_int_equal(transfer_stats(p->end[1].e).taking, 1);
+    pair_run(p);
+    check_end(p);
+}
+
+static size_t read_all_without_completions(struct pair *p)
+{
+    static const enum msg_type from_sender[] = {MSG_RGET, MSG_FRAG};
+    size_t nfins = 0;
+    struct flight *f;
+    bool moved = true;
+
+    while (moved) {
+        moved = false;
+        for (size_t i = 0; i < 2; i++) {
+            while ((f = pair_find(p, 0, from_sender[i]))) {
+                pair_arrive(p, f);
+                pair_complete(p, f, true);
+                moved = true;
+            }
+        }
+        for (; (f = pair_find(p, 1, MSG_GET)); moved = true)
+            pair_arrive(p, f);
+        for (; (f = pair_find(p, 1, MSG_TRANSFER_FIN)); moved = true, nfins++)
+            pair_arrive(p, f);
+    }
+    return nfins;
+}
+
+static void a_sender_that_completes_no_fin_is_not_read_without_end(void **state)
+{
+    struct pair *p = pair_new(1, 1);
+
+    for (int i = 0; i < 2 * TRANSFER_TAKEN_MAX; i++)
+        (void)send_large(p, BY_GET);
+    assert_int_equal(read_all_without_completions(p), TRANSFER_TAKEN_MAX);
+    pair_run(p);
+    check_end(p);
+}
+
 static void a_message_without_a_link_waits_for_one(void **state)
 {
     struct pair *p = pair_new(1, 1);
@@ -712,6 +768,8 @@ int main(void)
         cmocka_unit_test(each_frame_may_be_lost_late_and_doubled_at_each_step),
         cmocka_unit_test(a_receiver_takes_a_few_transfers_at_once_and_then_the_others),
         cmocka_unit_test(more_messages_than_the_window_all_arrive),
+        cmocka_unit_test(a_message_that_was_read_takes_no_place_in_the_window),
+        cmocka_unit_test(a_sender_that_completes_no_fin_is_not_read_without_end),
         cmocka_unit_test(a_message_without_a_link_waits_for_one),
         cmocka_unit_test(fragments_use_all_links),
         cmocka_unit_test(a_message_that_is_being_sent_is_not_sent_twice),
