@@ -562,7 +562,7 @@ static void inject_fault(struct script *s)
 
     if (s->profile == 0)
         return;
-    if (s->opts.lies && roll_dice(s, 3) == 0)
+    if (done_since(s, 13) && roll_dice(s, 3) == 0)
         tell_lie(s);
     if (done_since(s, 11) && roll_dice(s, 3) == 0) {
         fail_link(s);

@@ -11,13 +11,12 @@ struct script_opts {
     uint64_t seed;
     uint32_t nodes; /* head included; 0: by the seed, 3..25 */
     bool trace;     /* print what happens */
-    bool lies;      /* members lie too (lie.h) */
     /* Random actions were added over time, and a seed is only meaningful for its generation: 1:
      * shrinks and sizes, 2: grow campaigns too, 3: collectives, 4: faults while a grow wires, 5:
      * jobs with files, 6: jobs that go on without lost ranks, 7: jobs that stop for a debugger,
      * 8: requests of applications, 9: jobs that cannot start on one daemon, 10: limits other than
      * the defaults, 11: several links, 12: time limits, --no-wait, hosts, map policies,
-     * signals and aborts; 0: the newest. */
+     * signals and aborts, 13: members that lie (lie.h); 0: the newest. */
     unsigned generation;
 };
 
