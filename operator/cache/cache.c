@@ -15,6 +15,7 @@
  * after 410 the collection is listed anew; any other failure is repeated with back-off. */
 #include "operator/cache/cache.h"
 
+#include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/cache/store_private.h"
@@ -24,11 +25,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define PAGE 500
-#define BACKOFF_MIN_MS 200
-#define BACKOFF_MAX_MS 30000
 /* A watch that lived at least this long does not count as a failure when it ends. */
 #define LIVED_MS 5000
 /* Consecutive refusals of a version after which the collection is listed anew. */
@@ -119,29 +117,16 @@ static void take_object(struct cache *c, json_t *object, const struct store_how 
 /* --- back-off */
 
 /* A random number from `min` to `max`. */
-static uint64_t draw_between(struct cache *c, uint64_t min, uint64_t max)
+static uint64_t draw_between(uint64_t min, uint64_t max)
 {
-    uint32_t dice = 0;
-
-    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
-        dice = (uint32_t)loop_now_ms(c->loop);
-    return min + dice % (max - min + 1);
-}
-
-static uint64_t backoff_ms(struct cache *c)
-{
-    unsigned shift = c->failures < 10 ? c->failures : 10;
-    uint64_t ms = (uint64_t)BACKOFF_MIN_MS << shift;
-
-    if (ms > BACKOFF_MAX_MS)
-        ms = BACKOFF_MAX_MS;
-    return draw_between(c, ms - ms / 4, ms);
+    return min + backoff_dice() % (max - min + 1);
 }
 
 static void try_later(struct cache *c)
 {
-    loop_timer_arm(c->retry, backoff_ms(c));
-    c->failures++;
+    static const struct backoff b = {.min_ms = 200, .max_ms = 30000};
+
+    loop_timer_arm(c->retry, backoff_pause_ms(&b, c->failures++, backoff_dice()));
 }
 
 static void note_loss(struct cache *c, const char *why)
@@ -174,7 +159,7 @@ static void list_done(struct cache *c)
     }
     set_text(&c->version, c->list_version);
     c->must_list = c->resyncing = false;
-    c->resync_ms = loop_now_ms(c->loop) + draw_between(c, RESYNC_MIN_MS, RESYNC_MAX_MS);
+    c->resync_ms = loop_now_ms(c->loop) + draw_between(RESYNC_MIN_MS, RESYNC_MAX_MS);
     c->refusals = 0;
     note_success(c);
     if (!c->synced) {
@@ -296,7 +281,7 @@ static void on_watch_end(int status, const json_t *body, const struct err *err, 
 static int start_watch(struct cache *c, struct err *err)
 {
     FREE_AUTO char *version = http_escape(c->version);
-    unsigned length_s = (unsigned)draw_between(c, WATCH_MIN_S, WATCH_MAX_S);
+    unsigned length_s = (unsigned)draw_between(WATCH_MIN_S, WATCH_MAX_S);
     FREE_AUTO char *path =
         xasprintf("%s?watch=1&allowWatchBookmarks=true&timeoutSeconds=%u&resourceVersion=%s%s",
                   c->path, length_s, version, c->query);

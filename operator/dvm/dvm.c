@@ -16,17 +16,15 @@
  * one after the other QUICK_SILENCE_MS is the bound. */
 #include "operator/dvm/dvm.h"
 
+#include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <utlist.h>
 
-#define BACKOFF_MIN_MS 200
-#define BACKOFF_MAX_MS 10000
 #define TIMEOUT_MS 10000
 #define SILENCE_MS 40000
 #define QUICK_SILENCE_MS 10000
@@ -38,6 +36,8 @@
 #define ASKS_MAX 64
 #define BODY_MAX (64u << 20)
 #define LINE_MAX_BYTES (4u << 20)
+
+const struct backoff DVM_BACKOFF = {.min_ms = 200, .max_ms = 10000};
 
 struct ask {
     struct dvm_client *client;
@@ -83,19 +83,8 @@ static void forget_position(struct dvm_client *c)
 }
 
 /* Must be the caller's last step: the callback may destroy the client. */
-uint64_t dvm_retry_pause_ms(unsigned failures, uint32_t dice)
-{
-    uint64_t ms = (uint64_t)BACKOFF_MIN_MS << (failures < 6 ? failures : 6);
-
-    if (ms > BACKOFF_MAX_MS)
-        ms = BACKOFF_MAX_MS;
-    return ms / 2 + dice % (ms / 2 + 1);
-}
-
 static void stream_down(struct dvm_client *c, const char *why)
 {
-    uint64_t pause_ms;
-    uint32_t dice = 0;
     bool report = c->up || !c->down_reported;
 
     http_cancel(c->stream);
@@ -103,12 +92,9 @@ static void stream_down(struct dvm_client *c, const char *why)
     loop_timer_disarm(c->silence);
     c->quick_beats = 0;
     c->beat_ms = 0;
-    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
-        dice = 0; /* the shortest pause */
-    pause_ms = dvm_retry_pause_ms(c->failures++, dice);
     c->up = false;
     c->down_reported = true;
-    loop_timer_arm(c->retry, pause_ms);
+    loop_timer_arm(c->retry, backoff_pause_ms(&DVM_BACKOFF, c->failures++, backoff_dice()));
     if (report && c->opts.on_link)
         c->opts.on_link(false, why, c->opts.arg);
 }

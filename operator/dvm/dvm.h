@@ -6,8 +6,12 @@
 #include "api/dvm.h"
 #include "api/event.h"
 #include "api/size.h"
+#include "base/backoff/backoff.h"
 #include "base/loop/loop.h"
 #include "operator/http/http.h"
+
+/* Pauses between tries of a head, whether to connect or to read its view. */
+extern const struct backoff DVM_BACKOFF;
 
 struct dvm_client;
 struct dvm_client_opts {
@@ -35,10 +39,6 @@ struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_
 void dvm_client_destroy(struct dvm_client *c); /* requests that run end without their callback */
 /* Resets the back-off and connects at once. */
 void dvm_client_poke(struct dvm_client *c);
-
-/* The pause before the next attempt, after so many failures before this one: half of it is drawn,
- * so that operators and clusters do not connect in step when a network is back. */
-uint64_t dvm_retry_pause_ms(unsigned failures, uint32_t dice);
 
 /* Ends once by on_done. `status` is the HTTP status; 0: the head has not answered within 10 s. */
 typedef void dvm_done_fn(int status, const json_t *body, const struct err *err, void *arg);

@@ -12,6 +12,7 @@
  *
  * Failures: an answer that is not a JSON object ends the request with status 0. After 401 the files
  * with the credentials are read again. When the queue is full, kube_request() fails. */
+#include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/kube/kube_private.h"
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <uthash.h>
 #include <utlist.h>
 
@@ -226,19 +226,16 @@ static void on_pause_over(void *arg)
 static bool pause_request(struct request *r, int status, uint64_t retry_after_ms)
 {
     struct kube *k = r->kube;
-    uint32_t dice = 0;
 
     if (r->once || r->on_event || !kube_retry_wanted(&r->tried, status))
         return false;
-    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
-        dice = (uint32_t)loop_now_ms(k->loop);
     count_end(r, status);
     k->stats.retries++;
     leave_state(r);
     r->state = PAUSING;
     if (!r->pause)
         r->pause = loop_timer_create(k->loop, on_pause_over, r);
-    loop_timer_arm(r->pause, kube_retry_pause_ms(&r->tried, retry_after_ms, dice));
+    loop_timer_arm(r->pause, kube_retry_pause_ms(&r->tried, retry_after_ms, backoff_dice()));
     if (k->waiting)
         loop_timer_arm(k->pump, 0);
     return true;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which requests are repeated, after which time, and how long each try may take. */
+#include "base/backoff/backoff.h"
 #include "operator/kube/kube_private.h"
 
 #define TRIES_MAX 5
-#define PAUSE_MIN_MS 100
-#define PAUSE_MAX_MS 2000
 #define RETRY_AFTER_MAX_MS 30000
 #define TRY_MIN_MS 2000
 
@@ -21,14 +20,11 @@ bool kube_retry_wanted(const struct kube_try *t, int status)
 
 uint64_t kube_retry_pause_ms(const struct kube_try *t, uint64_t retry_after_ms, uint32_t dice)
 {
-    uint64_t ms = (uint64_t)PAUSE_MIN_MS << t->number;
+    static const struct backoff b = {.min_ms = 200, .max_ms = 2000};
 
-    if (ms > PAUSE_MAX_MS)
-        ms = PAUSE_MAX_MS;
-    ms = ms / 2 + dice % (ms / 2 + 1);
     if (retry_after_ms > RETRY_AFTER_MAX_MS)
         retry_after_ms = RETRY_AFTER_MAX_MS;
-    return retry_after_ms + ms;
+    return retry_after_ms + backoff_pause_ms(&b, t->number - 1, dice);
 }
 
 /* A server that hangs is left early, one that is slow gets the whole time in the end. */

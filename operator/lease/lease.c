@@ -16,6 +16,7 @@
  * operator is a candidate again. */
 #include "operator/lease/lease.h"
 
+#include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/lease/election.h"
@@ -23,7 +24,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define RELEASE_MS 3000
 #define RETRY_MAX_MS 2000
@@ -182,11 +182,7 @@ static void note_trouble(struct lease *l, const struct err *err)
 /* Of several candidates that wait for one Lease, each asks at another time. */
 static uint64_t retry_delay_ms(const struct lease *l)
 {
-    uint32_t dice = 0;
-
-    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
-        dice = 0;
-    return l->retry_ms + dice % (l->retry_ms / 5 + 1);
+    return l->retry_ms + backoff_dice() % (l->retry_ms / 5 + 1);
 }
 
 static void send_request(struct lease *l, const struct kube_verb *v, kube_done_fn *on_done)

@@ -12,18 +12,18 @@
  * An event with a campaign changes the view at once; after any event the view is read again, once
  * for a burst of events.
  *
- * Failures: a view that cannot be read is asked for again after RETRY_MS. A broken stream is
- * reported as down only after the patience has passed, so a short break changes no condition. */
+ * Failures: a view that cannot be read is asked for again with back-off (DVM_BACKOFF), or
+ * when an event comes. A broken stream is reported as down only after the patience has passed, so a
+ * short break changes no condition. */
 #include "operator/reconcile/headlink.h"
 
+#include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define RETRY_MS 1000
 
 struct headlink {
     struct loop *loop;
@@ -35,6 +35,7 @@ struct headlink {
     bool up;
     bool impatient; /* the patience has passed since the stream broke */
     bool reading;
+    unsigned failures;     /* to read the view, consecutive */
     bool dirty;            /* an event arrived since the reading began */
     int64_t down_since_ms; /* wall clock */
     uint64_t broken_ms;    /* the same by the loop's clock */
@@ -72,6 +73,11 @@ static void start_patience(struct headlink *h)
                    silent_ms < HEADLINK_PATIENCE_MS ? HEADLINK_PATIENCE_MS - silent_ms : 0);
 }
 
+static void read_later(struct headlink *h)
+{
+    loop_timer_arm(h->reread, backoff_pause_ms(&DVM_BACKOFF, h->failures++, backoff_dice()));
+}
+
 static void on_view(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct headlink *h = arg;
@@ -84,9 +90,10 @@ static void on_view(int status, const json_t *body, const struct err *err, void 
                  status == 200 ? why.msg : err->msg);
         free(v);
         if (h->up)
-            loop_timer_arm(h->reread, RETRY_MS);
+            read_later(h);
         return;
     }
+    h->failures = 0;
     v->refs = 1;
     if (h->up) {
         set_view(h, v);
@@ -113,7 +120,7 @@ static void read_now(void *arg)
     h->dirty = false;
     if (dvm_client_get_dvm(h->client, on_view, h, &err)) {
         log_warn("reading the head's view failed head=%s: %s", h->host, err.msg);
-        loop_timer_arm(h->reread, RETRY_MS);
+        read_later(h);
         return;
     }
     h->reading = true;

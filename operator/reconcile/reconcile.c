@@ -17,6 +17,7 @@
 #include "operator/reconcile/reconcile.h"
 
 #include "api/role.h"
+#include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/model/policy.h"
@@ -25,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 static const char *meta_text(const json_t *o, const char *key)
 {
@@ -591,11 +591,7 @@ const char *reconciler_deaf(const struct reconciler *r)
 
 static uint32_t draw_number(uint32_t bound)
 {
-    uint32_t dice = 0;
-
-    if (getrandom(&dice, sizeof(dice), GRND_NONBLOCK) < 0)
-        dice = (uint32_t)loop_wall_ms();
-    return dice % bound;
+    return backoff_dice() % bound;
 }
 
 static void resync_cluster(const json_t *object, void *arg)

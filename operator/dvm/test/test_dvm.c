@@ -717,20 +717,9 @@ static void clients_that_share_an_http_client_are_destroyed_alone(void **state)
     teardown(&w);
 }
 
-static void pauses_grow_to_a_bound_and_half_of_each_is_drawn(void **state)
-{
-    assert_int_equal(dvm_retry_pause_ms(0, 0), 100);
-    assert_int_equal(dvm_retry_pause_ms(0, 100), 200);
-    assert_int_equal(dvm_retry_pause_ms(3, 0), 800);
-    assert_int_equal(dvm_retry_pause_ms(1000, 0), 5000);
-    for (uint32_t dice = 0; dice < 20000; dice++)
-        assert_in_range(dvm_retry_pause_ms(1000, dice), 5000, 10000);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pauses_grow_to_a_bound_and_half_of_each_is_drawn),
         cmocka_unit_test(a_client_without_its_keys_is_refused),
         cmocka_unit_test(a_head_with_another_name_is_refused),
         cmocka_unit_test(a_head_of_another_authority_is_refused),
