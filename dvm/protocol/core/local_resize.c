@@ -11,7 +11,8 @@
  *
  * Failures: a daemon outside the DVM, or one that is leaving, answers UNREACHABLE. With too
  * many requests the answer is NO_ROOM. local_resize_fail_all() answers the waiting requests with
- * UNREACHABLE, or only forgets them. */
+ * UNREACHABLE, or only forgets them. After that ends are dropped: the process does not know that
+ * such a request has begun a campaign. */
 #include "dvm/protocol/core/core_private.h"
 
 #include <stdlib.h>
@@ -96,6 +97,8 @@ static void take_answer(struct core *c, const struct frame *f, struct msg *m)
 
 static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 {
+    if (c->finishing)
+        return;
     out_add(&c->out, OUT_RESIZE_ENDED)->resize_ended.end = m->resize_ended;
     m->resize_ended = (struct msg_resize_ended){0}; /* taken */
 }

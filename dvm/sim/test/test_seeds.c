@@ -49,6 +49,8 @@ static void seeds_that_once_failed_pass(void **state)
                                        the GONE of a parent that was removed was refused */
         {12, 53016928817995051, 4}, /* a recoverable job lost its last ranks with their daemon */
         {12, 41316448787426373, 4}, /* it lost the one daemon on which it could not start */
+        {13, 79183324018366, 38},   /* a leaving daemon had answered a request itself, and then
+                                       passed on the end of its campaign */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
