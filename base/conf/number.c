@@ -12,13 +12,14 @@
 int number_parse(const char *text, const char *what, uint64_t min, uint64_t max, uint64_t *out,
                  struct err *err)
 {
+    const char *digits = text + (text[0] == '-');
     char *end;
 
     errno = 0;
-    *out = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end)
+    *out = strtoull(digits, &end, 10);
+    if (!isdigit((unsigned char)digits[0]) || *end)
         return err_set(err, "%s: '%s' is not a whole number", what, text);
-    if (errno || *out < min || *out > max)
+    if (errno || digits != text || *out < min || *out > max)
         return err_set(err, "%s: %s is not within %llu..%llu", what, text, (unsigned long long)min,
                        (unsigned long long)max);
     return 0;

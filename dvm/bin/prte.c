@@ -270,6 +270,7 @@ static int run_prun(const struct args *a, const char *dir, struct err *err)
 
 static int do_run(const struct args *a, struct err *err)
 {
+    const char *tmp = getenv("TMPDIR");
     FREE_AUTO char *dir = NULL;
     struct procs *p;
     struct err why = {0};
@@ -277,7 +278,10 @@ static int do_run(const struct args *a, struct err *err)
 
     if (!a->nrest)
         return usage_error(err, "run needs a program after '--'");
-    dir = xasprintf("%s/dvm-run-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
+    tmp = tmp && *tmp ? tmp : "/tmp";
+    if (*tmp != '/')
+        return usage_error(err, "$TMPDIR: '%s' is not an absolute path", tmp);
+    dir = xasprintf("%s/dvm-run-XXXXXX", tmp);
     if (!mkdtemp(dir))
         return err_sys(err, errno, "making %s", dir);
     p = start_members(a, dir, false, err);

@@ -165,6 +165,7 @@ refused() {
     refused "neither wait nor kill" prte resize 2 --drain gently
     refused "contradicts it" prte resize 2 --drain kill --deadline 3
     refused "run needs a program" prte run -n 2
+    TMPDIR=here refused "'here' is not an absolute path" prte run -- true
 }
 
 @test "pstat, pterm and prte without a DVM exit 1 and name the command that starts one" {

@@ -538,6 +538,21 @@ detached() {
     [ "$code" -eq 122 ]
 }
 
+@test "a resize whose head hangs ends when its limit is over, and names what it waits for" {
+    start_dvm 2 --slots 1 --silence 1 --link-grace 1
+    hold_job one 2
+    : > "$BATS_TEST_TMPDIR/resize"
+    prte resize 1 --deadline 1 &> "$BATS_TEST_TMPDIR/resize" &
+    local resize=$! rc=0
+    timeout --kill-after=10 "$limit" grep -q -m1 'Draining, waits for job' \
+        <(tail -n +1 -f --pid=$resize "$BATS_TEST_TMPDIR/resize")
+    kill -STOP "$(daemon_of 0)"
+    wait "$resize" || rc=$?
+    kill -KILL "$(daemon_of 0)"
+    [ "$rc" -eq 1 ]
+    grep -q 'campaign .* is still Draining, 17 s after its jobs were to end' "$BATS_TEST_TMPDIR/resize"
+}
+
 @test "a job on the survivors runs on through a shrink" {
     start_dvm 4 --slots 1
     hold_job one 2 --host 1,2

@@ -9,9 +9,10 @@
  * Invariants: one resize at a time, by the directory's lock; a removed member's process has ended
  * before its vpid is started again; each event is one line with its time.
  *
- * Failures: a campaign that is cancelled, a head that ends, a removed daemon that does not end
- * within DEPART_MS, and a member that is not wired end the resize with a message. Completed steps
- * stay; a later resize goes on from there. */
+ * Failures: a campaign that is cancelled, or that has not ended LATE_MS after its jobs were to end
+ * (with a hanging daemon it takes up to silence and link grace); a head that ends; a removed daemon
+ * that does not end within DEPART_MS; a member that is not wired. Each ends the resize with a
+ * message. Completed steps stay; a later resize goes on from there. */
 #include "api/size.h"
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/call.h"
@@ -21,6 +22,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,6 +31,8 @@
 #include <unistd.h>
 
 #define DEPART_MS 15000
+#define LATE_MS(faults) ((faults)->silence_ms + (faults)->link_grace_ms + DEPART_MS)
+#define NO_LIMIT UINT64_MAX
 
 struct resize {
     const struct ldvm_resize_opts *opts;
@@ -127,6 +131,8 @@ struct follow {
     bool terminal;
     bool complete;
     uint32_t departures; /* departures still to come */
+    enum api_phase phase;
+    uint64_t until_ms;
 };
 
 static bool is_named(const struct resize *r, uint32_t vpid)
@@ -144,6 +150,7 @@ static void on_event(struct resize *r, struct follow *f, const struct api_event 
 
     if (e->has_campaign && strcmp(e->campaign.id, r->id) == 0) {
         tell_campaign(r, type, &e->campaign);
+        f->phase = e->campaign.phase;
         /* A target that was absent has no departure event. */
         if (r->ntargets - e->campaign.ndeparted < f->departures)
             f->departures = (uint32_t)(r->ntargets - e->campaign.ndeparted);
@@ -157,22 +164,50 @@ static void on_event(struct resize *r, struct follow *f, const struct api_event 
     }
 }
 
+static uint64_t clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static int time_left(const struct follow *f)
+{
+    uint64_t now = clock_ms();
+
+    if (f->until_ms == NO_LIMIT)
+        return -1;
+    if (f->until_ms <= now)
+        return 0;
+    return f->until_ms - now < INT_MAX ? (int)(f->until_ms - now) : INT_MAX;
+}
+
+/* 0: the campaign has ended, but some daemons have not told that they left. */
+static int end_late(const struct resize *r, const struct follow *f, struct err *err)
+{
+    if (!f->terminal)
+        return err_set(err, "campaign %s is still %s, %llu s after its jobs were to end", r->id,
+                       api_phase_name(f->phase), (unsigned long long)LATE_MS(&r->l.faults) / 1000);
+    print_event(r, "%u daemons have not reported that they left", f->departures);
+    return 0;
+}
+
 static int follow_events(struct resize *r, struct follow *f, struct err *err)
 {
     while (!f->terminal || (f->complete && f->departures)) {
         struct api_event e;
-        int got = cli_events_next(r->head.events, f->terminal ? DEPART_MS : -1, &e, err);
+        bool was_terminal = f->terminal;
+        int got = cli_events_next(r->head.events, time_left(f), &e, err);
 
-        if (got < 0 && f->terminal && err->code == ETIMEDOUT) {
-            print_event(r, "%u daemons have not reported that they left", f->departures);
-            return 0;
-        }
         if (got < 0)
-            return -1;
+            return err->code == ETIMEDOUT ? end_late(r, f, err) : -1;
         if (got == 0)
             return err_set(err, "the head has ended in the middle of campaign %s", r->id);
         on_event(r, f, &e);
         api_event_free(&e);
+        if (f->terminal && !was_terminal)
+            f->until_ms = clock_ms() + DEPART_MS;
     }
     return f->complete ? 0 : err_set(err, "campaign %s was cancelled", r->id);
 }
@@ -200,11 +235,15 @@ static int wait_processes(struct resize *r, struct err *err)
 static int shrink_dvm(struct resize *r, struct err *err)
 {
     struct api_campaign c = {0};
-    struct follow f = {.departures = (uint32_t)r->ntargets};
+    struct follow f = {.departures = (uint32_t)r->ntargets, .until_ms = NO_LIMIT};
+    int64_t jobs_end_ms = r->opts->kill ? 0 : r->opts->deadline_s * 1000; /* <0: when they end */
     int rc = 0;
 
     if (put_campaign(r, &c, err) < 0)
         return -1;
+    f.phase = c.phase;
+    if (jobs_end_ms >= 0)
+        f.until_ms = clock_ms() + (uint64_t)jobs_end_ms + LATE_MS(&r->l.faults);
     if (api_phase_terminal(c.phase))
         tell_campaign(r, "answered", &c); /* no departure event follows */
     else

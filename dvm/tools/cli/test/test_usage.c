@@ -19,7 +19,7 @@
 
 static void texts_signs_and_trailing_text_are_no_numbers(void **state)
 {
-    static const char *const bad[] = {"", "x", "-1", "+1", " 1", "1 ", "1x", "0x10", "1.0"};
+    static const char *const bad[] = {"", "x", "-", "-x", "+1", " 1", "1 ", "1x", "0x10", "1.0"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct err err = {0};
@@ -32,7 +32,7 @@ static void texts_signs_and_trailing_text_are_no_numbers(void **state)
 
 static void numbers_out_of_their_range_are_refused_with_the_range(void **state)
 {
-    static const char *const bad[] = {"0", "11", "18446744073709551616"};
+    static const char *const bad[] = {"0", "11", "-5", "18446744073709551616"};
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct err err = {0};

@@ -107,7 +107,7 @@ static void bad_counts_are_refused(void **state)
 {
     assert_refused("-n 0 a", "-n: 0 is not within");
     assert_refused("-n 2x a", "not a whole number");
-    assert_refused("-n -2 a", "not a whole number");
+    assert_refused("-n -2 a", "-2 is not within 1..");
     assert_refused("-n 1048577 a", "not within");
     assert_refused("-N 0 a", "-N: 0 is not within");
     assert_refused("-n 1000000 a : -n 1000000 b", "2000000 ranks");
