@@ -16,7 +16,8 @@
  * the operator's own Secret is readable the job still delivers it. If another writer was faster
  * (409) that Secret is read again. A request that fails is repeated by the next job, which goes on
  * from there. If the authority is lost and a certificate is missing, the user
- * has to delete the Secrets. A renewal that fails leaves the certificate as it is, and delivers the
+ * has to delete the Secrets. A Secret that cannot be read is not renewed, and reported with
+ * CERTIFICATE_NOT_RENEWED. A renewal that fails leaves the certificate as it is, and delivers the
  * operator's own with CERTIFICATE_NOT_RENEWED; the next job reads all Secrets again. */
 #include "operator/reconcile/credentials.h"
 
@@ -160,15 +161,31 @@ static void make_next(struct credentials_job *j);
 static void read_again(struct credentials_job *j);
 static void renew_next(struct credentials_job *j);
 
+/* The first Secret that no daemon or program can use; NSECRETS: none. */
+static int find_unreadable(const struct credentials_job *j)
+{
+    for (int i = CA + 1; i < NSECRETS; i++) {
+        FREE_AUTO char *ca = secret_text(j->p->found[i], "ca.crt");
+        FREE_AUTO char *key = secret_text(j->p->found[i], "tls.key");
+        struct tls_life life;
+
+        if (j->p->found[i] && (!ca || !key || secret_life(j->p->found[i], &life)))
+            return i;
+    }
+    return NSECRETS;
+}
+
 static void hand_over(struct credentials_job *j)
 {
     struct credentials own = {0};
+    int unreadable = find_unreadable(j);
+    bool usable = own_credentials(j, &own) == 0;
 
-    if (own_credentials(j, &own) == 0) {
+    if (usable && unreadable == NSECRETS) {
         finish_job(j, &own, NULL);
     } else {
-        j->p->at = OPERATOR;
-        fail_job(j, REASON_CERTIFICATE_INVALID,
+        j->p->at = usable ? unreadable : OPERATOR;
+        fail_job(j, usable ? REASON_CERTIFICATE_NOT_RENEWED : REASON_CERTIFICATE_INVALID,
                  "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret, and the "
                  "operator creates it again.");
     }

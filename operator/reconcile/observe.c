@@ -218,15 +218,17 @@ static bool waits_for_volumes(const struct plan_pod *pod)
            (!pod->waiting || strcmp(pod->waiting, "ContainerCreating") == 0);
 }
 
-/* True if the Secrets are read again although they were complete: a certificate is due, or one may
- * have been deleted. */
+/* True if the Secrets are read again although they were complete: a certificate is due or could not
+ * be renewed, or a Secret may have been deleted. */
 static bool secrets_due(const struct run *run)
 {
     const struct entry *e = run->e;
     uint64_t pause_ms = RECONCILE_SECRETS_MS;
 
-    if (e->have_creds && run->in.now_ms >= e->creds.renewal_ms)
-        pause_ms = e->creds_trouble.reason ? RECONCILE_RENEWAL_MS : RECONCILE_CREDENTIALS_MS;
+    if (e->creds_trouble.reason)
+        pause_ms = RECONCILE_RENEWAL_MS;
+    else if (e->have_creds && run->in.now_ms >= e->creds.renewal_ms)
+        pause_ms = RECONCILE_CREDENTIALS_MS;
     if (run->now_ms >= e->creds_checked_ms + pause_ms)
         return true;
     if (pause_ms < RECONCILE_SECRETS_MS)

@@ -320,6 +320,11 @@ static void events_of_conditions(const struct status_sink *n, const json_t *befo
     if (reason_in(old) != reason_in(now) && has_value(now, STATUS_FALSE) &&
         !reason_is(reason_in(now), REASON_CALM))
         n->fn(true, reason_in(now), status_text(now, "message"), n->arg);
+    old = find_condition(json_object_get(before, "conditions"), "Degraded");
+    now = find_condition(json_object_get(after, "conditions"), "Degraded");
+    if (reason_in(old) != reason_in(now) && has_value(now, STATUS_TRUE) &&
+        reason_is(reason_in(now), REASON_ASIDE)) /* Progressing does not show it */
+        n->fn(true, reason_in(now), status_text(now, "message"), n->arg);
     old = find_condition(json_object_get(before, "conditions"), "Suspended");
     now = find_condition(json_object_get(after, "conditions"), "Suspended");
     if (old && strcmp(status_text(old, "status"), status_text(now, "status")) != 0) {

@@ -30,6 +30,8 @@ poke() { kn annotate dvm x poked="$RANDOM$SECONDS" --overwrite >&2; }
 first_end() { curl --noproxy '*' -s -m 10 "http://127.0.0.1:$plain_port/metrics" | sed -n 's/^dvm_operator_cluster_certificate_end_seconds{.*} //p'; }
 first_end_after_days() { [ "$(first_end)" -gt $(($(date +%s) + $1 * 86400)) ]; }
 
+is_as_expected() { [ "$(status_of '{.status.conditions[?(@.type=="Degraded")].reason}')" = AsExpected ]; }
+
 # issued DAYS: the cluster runs with certificates of so many days ago.
 issued() {
     local role
@@ -83,5 +85,21 @@ issued() {
     condition Degraded CertificateNotRenewed
     [[ $(status_of '{.status.conditions[?(@.type=="Degraded")].message}') == *"Secret x-head: the certificate ends at 2"*"authority is lost"* ]]
     becomes '{.status.conditions[?(@.type=="Ready")].status}' True
+    until_true 30 says CertificateNotRenewed "Secret x-head: the certificate ends at 2"
     [ "$(fingerprint x-head)" = "${before[head]}" ]
+}
+
+@test "a Secret of a role that cannot be read is reported, and created again when it is deleted" {
+    running 2
+    end_operator TERM
+    kn patch secret x-member --type merge -p '{"stringData": {"tls.crt": "garbage"}}' >&2
+    start_operator
+    condition Degraded CertificateNotRenewed
+    [[ $(status_of '{.status.conditions[?(@.type=="Degraded")].message}') == "Secret x-member: "*"is missing or unreadable. Delete the Secret"* ]]
+    until_true 30 says CertificateNotRenewed "Secret x-member: "
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True
+    becomes '{.status.conditions[?(@.type=="Ready")].status}' True
+    kn delete secret x-member >&2
+    until_true 90 lasts_days member 89
+    until_true 30 is_as_expected
 }

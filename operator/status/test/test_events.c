@@ -66,6 +66,19 @@ static void a_condition_that_keeps_its_value_and_reason_gives_no_event(void **st
                   (const char *[]){"False", "HeadUnreachable"}, "");
 }
 
+static void trouble_that_only_degrades_is_a_warning_once(void **state)
+{
+    assert_events("Degraded", (const char *[]){"False", "AsExpected"},
+                  (const char *[]){"True", "CertificateNotRenewed"}, "!CertificateNotRenewed;");
+    assert_events("Degraded", (const char *[]){"True", "CertificateNotRenewed"},
+                  (const char *[]){"True", "CertificateNotRenewed"}, "");
+    assert_events("Degraded", (const char *[]){"True", "CertificateNotRenewed"},
+                  (const char *[]){"False", "AsExpected"}, "");
+    /* another condition's Event tells it */
+    assert_events("Degraded", (const char *[]){"False", "AsExpected"},
+                  (const char *[]){"True", "NotOwned"}, "");
+}
+
 static void each_word_is_that_of_one_reason(void **state)
 {
     for (int r = REASON_NONE + 1; r < REASONS; r++)
@@ -79,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_asked_for_is_no_warning),
         cmocka_unit_test(a_condition_that_keeps_its_value_and_reason_gives_no_event),
+        cmocka_unit_test(trouble_that_only_degrades_is_a_warning_once),
         cmocka_unit_test(each_word_is_that_of_one_reason),
     };
 
