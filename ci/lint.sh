@@ -135,8 +135,13 @@ impure() {
     echo ".*include *(<($headers)>|\"base/(loop|httpd|tls)/)|$(word "$words")|$(call "$calls")"
 }
 
+# A warning about a cluster may come again at each pass, so reconcile_warn() limits them.
 gate_banned() {
-    c_files | matching_code "$(call "$BANNED")" | refuse "is banned"
+    local rc=0
+    c_files | matching_code "$(call "$BANNED")" | refuse "is banned" || rc=1
+    code_files | only '^operator/reconcile/' | no_match '/test/|/announce\.c$' |
+        matching_code "$(call 'log_warn|log_error')" | refuse "is a warning without a limit: reconcile_warn()" || rc=1
+    return "$rc"
 }
 
 # No exported mutable state. A variable without a header is for clang-tidy to find.

@@ -284,6 +284,15 @@ services_tree() {
     passes banned
 }
 
+@test "banned: the reconciler warns about a cluster through reconcile_warn() alone" {
+    c_file operator/reconcile/bad.c '    log_warn("no object cluster=%s", key);'
+    refused banned "operator/reconcile/bad.c:2:"
+    c_file operator/reconcile/bad.c '    reconcile_warn(e, "no object", "name=%s", name);'
+    c_file operator/reconcile/announce.c '    log_warn("%s cluster=%s", what, e->key);'
+    c_file operator/kube/good.c '    log_error("no server");'
+    passes banned
+}
+
 @test "state: an exported variable is refused" {
     c_file base/one/bad.h 'extern int counter;'
     refused state "base/one/bad.h:2:"

@@ -250,7 +250,7 @@ static void on_credentials(const struct credentials *creds, const struct status_
         run->again = run->again || !e->creds_complete;
     } else if (strcmp(trouble->message, e->creds_trouble.message) != 0 ||
                !e->creds_trouble.reason) {
-        log_warn("secrets cluster=%s: %s", e->key, trouble->message);
+        reconcile_warn(e, "secrets", "error: %s", trouble->message);
         e->creds_trouble = *trouble;
     }
     e->creds_complete = !trouble || reason_is(trouble->reason, REASON_ASIDE);

@@ -10,12 +10,44 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+#include <utlist.h>
+
+#define NOT_WRITTEN "an Event could not be written"
+
+/* An Event that is being written. */
+struct event_write {
+    struct reconciler *r;
+    char *key;
+    unsigned long request;
+    struct event_write *prev, *next;
+};
+
+static void drop_write(struct event_write *w)
+{
+    DL_DELETE(w->r->event_writes, w);
+    free(w->key);
+    free(w);
+}
 
 static void on_written(int status, const json_t *body, const struct err *err, void *arg)
 {
-    if (status != 200 && status != 201)
-        log_warn("an Event could not be written status=%d: %s", status, err->msg);
+    struct event_write *w = arg;
+    struct entry *e;
+
+    HASH_FIND_STR(w->r->entries, w->key, e);
+    if (e && status != 200 && status != 201)
+        reconcile_warn(e, NOT_WRITTEN, "status=%d: %s", status, err->msg);
+    drop_write(w);
+}
+
+void announce_cancel(struct reconciler *r)
+{
+    while (r->event_writes) {
+        kube_cancel(r->o.kube, r->event_writes->request);
+        drop_write(r->event_writes);
+    }
 }
 
 static json_t *reference_to(const struct cluster *c)
@@ -57,7 +89,7 @@ static json_t *event_of(const struct cluster *c, const struct announcement *a)
     return o;
 }
 
-static void write_event(struct reconciler *r, const struct cluster *c, const struct announcement *a)
+static void write_event(struct entry *e, const struct cluster *c, const struct announcement *a)
 {
     struct err err = {0};
     FREE_AUTO char *path =
@@ -69,8 +101,15 @@ static void write_event(struct reconciler *r, const struct cluster *c, const str
                           .content_type = "application/apply-patch+yaml",
                           .body = body};
 
-    if (!kube_request(r->o.kube, &v, on_written, NULL, &err))
-        log_warn("an Event could not be written cluster=%s/%s: %s", c->ns, c->name, err.msg);
+    struct event_write *w = xcalloc(1, sizeof(*w));
+    w->r = e->r;
+    w->key = xstrdup(e->key);
+    DL_APPEND(e->r->event_writes, w);
+    w->request = kube_request(e->r->o.kube, &v, on_written, w, &err);
+    if (!w->request) {
+        reconcile_warn(e, NOT_WRITTEN, "error: %s", err.msg);
+        drop_write(w);
+    }
     json_decref(body);
 }
 
@@ -85,7 +124,7 @@ void announce_event(const struct run *run, bool warning, enum reason reason, con
         return;
     FREE_AUTO char *name = xasprintf("%s.%" PRIx64, run->c.name, e->events_begin + a.write.serial);
     a.name = name;
-    write_event(e->r, &run->c, &a);
+    write_event(e, &run->c, &a);
 }
 
 void reconcile_warn(struct entry *e, const char *what, const char *fmt, ...)

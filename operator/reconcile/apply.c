@@ -223,8 +223,8 @@ static void on_looked(int status, const json_t *body, const struct err *err, voi
         run->looked = json_incref((json_t *)body);
         probe_template(run);
     } else {
-        log_warn("another owner controls the object cluster=%s kind=%s name=%s", run->e->key,
-                 objects_kind(run->action->child), meta_text(body, "name"));
+        reconcile_warn(run->e, "another owner controls the object", "kind=%s name=%s",
+                       objects_kind(run->action->child), meta_text(body, "name"));
         memory_of(run)->foreign_until_ms = loop_now_ms(run->e->r->o.loop) + RECONCILE_RETRY_MS;
         memory_of(run)->orphaned = objects_orphaned(body, &run->c);
         run->in.child[run->action->child].foreign = true;

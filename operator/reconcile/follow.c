@@ -22,6 +22,11 @@ static void on_head_event(const struct api_event *event, void *arg)
     news_note_event(arg, event);
 }
 
+static void on_head_warning(const char *what, const char *why, void *arg)
+{
+    reconcile_warn(arg, what, "error: %s", why);
+}
+
 static const char *override_of(const struct reconciler *r, const struct cluster *c, const char *key)
 {
     for (size_t i = 0; i < r->o.noverrides; i++) {
@@ -73,8 +78,9 @@ void follow_head(struct run *run)
                               .gate = e->r->o.gate,
                               .on_change = on_head_change,
                               .on_event = on_head_event,
+                              .on_warning = on_head_warning,
                               .arg = e};
     e->head = headlink_create(e->r->o.loop, &o, &err);
     if (!e->head)
-        log_error("cannot connect to the head cluster=%s: %s", e->key, err.msg);
+        reconcile_warn(e, "cannot connect to the head", "error: %s", err.msg);
 }

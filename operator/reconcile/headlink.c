@@ -25,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define VIEW_NOT_READ "the head's view is not read"
+
 struct headlink {
     struct loop *loop;
     struct dvm_client *client;
@@ -42,6 +44,7 @@ struct headlink {
     char why[ERR_MSG_MAX];
     void (*on_change)(void *arg);
     void (*on_event)(const struct api_event *event, void *arg);
+    void (*on_warning)(const char *what, const char *why, void *arg);
     void *arg;
 };
 
@@ -86,8 +89,7 @@ static void on_view(int status, const json_t *body, const struct err *err, void 
 
     h->reading = false;
     if (status != 200 || api_dvm_decode(body, &v->dvm, &why)) {
-        log_warn("reading the head's view failed head=%s status=%d: %s", h->host, status,
-                 status == 200 ? why.msg : err->msg);
+        h->on_warning(VIEW_NOT_READ, status == 200 ? why.msg : err->msg, h->arg);
         free(v);
         if (h->up)
             read_later(h);
@@ -119,7 +121,7 @@ static void read_now(void *arg)
     }
     h->dirty = false;
     if (dvm_client_get_dvm(h->client, on_view, h, &err)) {
-        log_warn("reading the head's view failed head=%s: %s", h->host, err.msg);
+        h->on_warning(VIEW_NOT_READ, err.msg, h->arg);
         read_later(h);
         return;
     }
@@ -235,7 +237,7 @@ static void on_event(const struct api_event *e, void *arg)
         json_t *copy = api_campaign_encode(&e->campaign);
 
         if (headlink_note_campaign(h, copy, &err))
-            log_warn("event malformed head=%s: %s", h->host, err.msg);
+            h->on_warning("the head's event is malformed", err.msg, h->arg);
         json_decref(copy);
         h->on_change(h->arg);
     }
@@ -259,7 +261,7 @@ static void on_link(bool up, const char *why, void *arg)
         snprintf(h->why, sizeof(h->why), "%s", why ? why : "");
         return;
     }
-    log_warn("no connection to the head head=%s: %s", h->host, why ? why : "");
+    h->on_warning("no connection to the head", why ? why : "", h->arg);
     h->up = false;
     snprintf(h->why, sizeof(h->why), "%s", why ? why : "");
     loop_timer_disarm(h->reread);
@@ -283,6 +285,7 @@ struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *
     h->host = xstrdup(o->host);
     h->on_change = o->on_change;
     h->on_event = o->on_event;
+    h->on_warning = o->on_warning;
     h->arg = o->arg;
     h->reread = loop_timer_create(loop, read_now, h);
     h->patience = loop_timer_create(loop, on_patience_over, h);

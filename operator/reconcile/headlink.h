@@ -21,6 +21,8 @@ struct headlink_opts {
     void (*on_change)(
         void *arg); /* the plan may come out differently; never called inside a call */
     void (*on_event)(const struct api_event *event, void *arg); /* each event; NULL: not wanted */
+    /* What is wrong, a literal, and why. The owner logs it. */
+    void (*on_warning)(const char *what, const char *why, void *arg);
     void *arg;
 };
 struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *o, struct err *err);

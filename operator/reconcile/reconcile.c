@@ -332,7 +332,7 @@ static void report_unreadable(struct run *run, const json_t *object, const char 
     struct err err = {0};
 
     if (cluster_decode_meta(object, &run->c, &err)) {
-        log_error("cannot decode the DvmCluster cluster=%s: %s", run->e->key, err.msg);
+        reconcile_warn(run->e, "cannot decode the DvmCluster", "error: %s", err.msg);
         run_end(run);
         return;
     }
@@ -340,7 +340,7 @@ static void report_unreadable(struct run *run, const json_t *object, const char 
         run_end(run);
         return;
     }
-    log_warn("unreadable status cluster=%s: %s", run->e->key, why);
+    reconcile_warn(run->e, "unreadable status", "error: %s", why);
     run->status =
         status_unreadable(&run->c, json_object_get(object, "status"), why, (int64_t)loop_wall_ms());
     write_status(run);
@@ -367,7 +367,7 @@ static void run_begin(struct entry *e, const json_t *object)
         run_end(run);
     } else if (cluster_decode_spec(object, &run->c, &err) ||
                (e->r->o.restricted && policy_check(run->c.template, &err))) {
-        log_warn("invalid spec cluster=%s: %s", e->key, err.msg);
+        reconcile_warn(e, "invalid spec", "error: %s", err.msg);
         run->status = status_invalid(&run->c, json_object_get(object, "status"), err.msg,
                                      (int64_t)loop_wall_ms());
         write_status(run);
@@ -638,6 +638,7 @@ void reconciler_destroy(struct reconciler *r)
 
     if (!r)
         return;
+    announce_cancel(r);
     HASH_ITER(hh, r->entries, e, tmp)
     {
         entry_free(e);

@@ -146,12 +146,14 @@ struct reconciler {
     struct loop_timer *resync;
     struct entry *entries;
     struct metrics *metrics;
+    struct event_write *event_writes; /* announce.c: Events that are being written */
     bool started;
 };
 
 struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child);
 
-/* Logs "WHAT cluster=KEY DETAIL", once in LOG_LIMIT_MS per cluster and `what`, a literal. */
+/* The only way to warn about a cluster. Logs "WHAT cluster=KEY DETAIL", once in LOG_LIMIT_MS per
+ * cluster and `what`, a literal. */
 void reconcile_warn(struct entry *e, const char *what, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -218,5 +220,7 @@ void reread_object(struct run *run, const struct reread *r);
 /* announce.c: writes one Kubernetes Event about the cluster, or counts an earlier one up; a failure
  * is only logged. */
 void announce_event(const struct run *run, bool warning, enum reason reason, const char *note);
+/* Ends the writes that run. */
+void announce_cancel(struct reconciler *r);
 
 #endif

@@ -24,7 +24,7 @@ static void on_read(int status, const json_t *body, const struct err *err, void 
     else if (status == 404)
         cache_drop(run->rereading, run->c.ns, run->reread_name);
     else
-        log_warn("object not read again cluster=%s: %s", run->e->key, err->msg);
+        reconcile_warn(run->e, "object not read again", "error: %s", err->msg);
     finish_reread(run, status == 200 ? body : NULL);
 }
 
@@ -40,6 +40,6 @@ void reread_object(struct run *run, const struct reread *r)
     run->request = kube_request(run->e->r->o.kube, &v, on_read, run, &err);
     if (run->request)
         return;
-    log_warn("object not read again cluster=%s: %s", run->e->key, err.msg);
+    reconcile_warn(run->e, "object not read again", "error: %s", err.msg);
     finish_reread(run, NULL);
 }

@@ -259,6 +259,26 @@ whole() {
     condition Progressing TemplateRefused
 }
 
+not_written() { grep -c "warn .*an Event could not be written cluster=$ns/x" "$dir/operator.log"; }
+events_refused() { [ "$(requests '^PATCH .*/events/.* 403$')" -ge "$1" ]; }
+
+@test "a warning that comes again and again is logged once in 30 s" {
+    local since=$SECONDS
+    running 2
+    proxy 'fault?kind=403&method=PATCH&match=/events/'
+    for _ in 1 2; do
+        order away
+        condition Available HeadUnreachable
+        order back
+        condition Available AllMembersWired
+    done
+    until_true 30 events_refused 4
+    quiet
+    echo "$(not_written) warnings in $((SECONDS - since)) s"
+    [ "$(not_written)" -ge 1 ]
+    [ "$(not_written)" -le $((1 + (SECONDS - since) / 30)) ]
+}
+
 @test "40 of 100 requests fail in any way: the end state is right, with at most three times the requests" {
     running 2
     scale 4

@@ -33,6 +33,7 @@ struct world {
     struct loop_timer *guard;
     uint64_t at_ms[READINGS_MAX]; /* when the head was asked for its view */
     int nreadings, wanted;
+    int warnings;
     bool broken; /* the head refuses to show its view */
     bool stopped;
 };
@@ -82,6 +83,15 @@ static void get_dvm(struct httpd_req *req, void *arg)
 
 static void on_change(void *arg)
 {
+}
+
+static void on_warning(const char *what, const char *why, void *arg)
+{
+    struct world *w = arg;
+
+    assert_string_equal(what, "the head's view is not read");
+    assert_non_null(strstr(why, "broken"));
+    w->warnings++;
 }
 
 static char *write_file(const char *dir, const char *name, const char *text)
@@ -136,6 +146,7 @@ static void start_head_and_link(struct world *w)
                               .cert_pem = cert,
                               .key_pem = key,
                               .on_change = on_change,
+                              .on_warning = on_warning,
                               .arg = w};
     w->link = headlink_create(w->loop, &l, &err);
     assert_non_null(w->link);
@@ -176,6 +187,7 @@ static void a_view_that_cannot_be_read_is_asked_for_ever_more_rarely(void **stat
     run_until_read(&w, 9);
     for (int i = 1; i < 9; i++)
         check_pause(&w, i, i < 7 ? 100ull << i : 10000);
+    assert_int_equal(w.warnings, 8);
     teardown(&w);
 }
 
