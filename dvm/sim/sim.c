@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SLOW_FACTOR 10 /* of some connections of an uneven network */
 #define TRANSFERS_FROM (FRAME_HEADER_BYTES + 192u)
 
 struct sim *sim_create(const struct sim_opts *o)
@@ -37,6 +38,16 @@ struct api_faults sim_faults(const struct sim *s)
     static const struct api_faults usual = API_FAULTS_DEFAULTS;
 
     return s->opts.faults.silence_ms ? s->opts.faults : usual;
+}
+
+uint64_t sim_slowest_way(const struct sim *s)
+{
+    uint64_t hop = s->opts.delay_ms * (s->opts.uneven ? SLOW_FACTOR : 1);
+    uint64_t depth = 0;
+
+    for (uint64_t n = 1; n < s->opts.nodes; n = n * s->opts.radix + 1)
+        depth++;
+    return hop * depth;
 }
 
 void sim_ev_free(struct ev *e)
@@ -174,7 +185,7 @@ static void act_connect(struct sim *s, uint32_t vpid, const struct out_connect *
                        .open_a = true,
                        .open_b = true};
     sim_wire_add(s, w);
-    w->slow = s->opts.uneven && sim_random(s, 4) == 0 ? 10 : 1;
+    w->slow = s->opts.uneven && sim_random(s, 4) == 0 ? SLOW_FACTOR : 1;
     w->last_b = s->now + draw_delay(s);
     e = sim_schedule(s, w->last_b, EV_OPEN, to, w->b_conn);
     e->incoming = true;

@@ -141,6 +141,8 @@ void sim_for(struct sim *s, uint64_t ms);
 size_t sim_nlinks(const struct sim *s); /* of a member to its parent */
 uint64_t sim_now(const struct sim *s);
 struct api_faults sim_faults(const struct sim *s);
+/* Milliseconds from the head to the lowest daemon of a tree of all daemons, at most. */
+uint64_t sim_slowest_way(const struct sim *s);
 /* The defaults, or others that api_faults_check() permits. */
 struct api_faults sim_draw_faults(struct sim *s);
 size_t sim_njobs(const struct sim *s);

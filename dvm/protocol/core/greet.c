@@ -354,6 +354,8 @@ static void take_refuse(struct core *c, struct neighbour *k, struct msg *msg)
     c->retry_ms = m->why == REFUSE_NEVER || c->retry_ms > CORE_RETRY_MAX_MS / 2 ? CORE_RETRY_MAX_MS
                                                                                 : 2 * c->retry_ms;
     c->retry_at = c->out.now_ms + c->retry_ms;
+    if (c->lost_at) /* a parent that does not know us any more is a new process, or was removed */
+        c->ask_head = true;
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_JOINING, "refused, tries again: %s", m->text);
     if (m->why == REFUSE_NEVER)

@@ -369,6 +369,38 @@ static void the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once(v
     sim_destroy(s);
 }
 
+/* A new process has the parent's place, and is refused while a shrink that names it drains. */
+static void the_children_of_a_new_process_that_is_not_wired_ask_the_head_at_once(void **state)
+{
+    static const uint32_t targets[] = {1, 2};
+    struct api_campaign_request r = {.sequence = 1,
+                                     .keeps_size = true,
+                                     .deadline_s = -1,
+                                     .ntargets = 2,
+                                     .targets = (uint32_t *)targets};
+    struct sim *s = boot(6, 6, 2);
+    enum api_reason reason;
+    struct api_campaign c;
+
+    wait_wired(s, 6);
+    (void)sim_submit(s, 0, 2, 1, 0);
+    (void)sim_submit(s, 0, 2, 3000, 0); /* on vpid 2 */
+    sim_for(s, 10);
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    sim_crash(s, 1); /* 3 and 4 are its children */
+    sim_start(s, 1);
+    sim_for(s, 1000); /* less than the grace for a broken link */
+    assert_int_equal(dvm_phase(s, "c"), API_PHASE_DRAINING);
+    assert_int_equal(core_state(sim_core(s, 1)), CORE_JOINING);
+    assert_int_equal(core_stats(sim_core(s, 3)).version, core_stats(sim_core(s, 0)).version);
+    assert_int_equal(core_stats(sim_core(s, 4)).version, core_stats(sim_core(s, 0)).version);
+    sim_for(s, 20000);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
+    sim_destroy(s);
+}
+
 /* --- the backlog for a peer is bounded */
 
 static struct sim *boot_narrow(void)
@@ -574,6 +606,7 @@ int main(void)
         cmocka_unit_test(a_member_that_the_head_does_not_acknowledge_ends_its_epoch),
         cmocka_unit_test(members_whose_head_does_not_come_back_end_their_ranks),
         cmocka_unit_test(the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once),
+        cmocka_unit_test(the_children_of_a_new_process_that_is_not_wired_ask_the_head_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
