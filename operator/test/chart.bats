@@ -35,11 +35,13 @@ rendered() { helm template r "$repo/charts/dvm-operator" --namespace "$ns" --kub
     refused "leaseDurationSeconds" --set leaderElection.leaseDurationSeconds=1
     refused "several operators need leaderElection.enabled" --set replicas=2,leaderElection.enabled=false
     refused "exclude each other" --set clusterWide=true,watchNamespaces="{a}"
+    refused "networkPolicy.daemons needs the namespaces" --set clusterWide=true,networkPolicy.daemons.enabled=true
+    refused "networkPolicy" --set networkPolicy=true
 }
 
 @test "the API server accepts the objects of the chart, whatever the values" {
     local values
-    for values in replicas=1 highAvailability=true clusterWide=true "watchNamespaces={$ns}" templatePolicy=any networkPolicy=true; do
+    for values in replicas=1 highAvailability=true clusterWide=true "watchNamespaces={$ns}" templatePolicy=any networkPolicy.operator.enabled=true networkPolicy.daemons.enabled=true; do
         rendered --set "$values" > "$dir/objects.yaml"
         grep -q '^kind: Deployment' "$dir/objects.yaml"
         k apply --dry-run=server -f "$dir/objects.yaml" >&2
@@ -57,6 +59,55 @@ rendered() { helm template r "$repo/charts/dvm-operator" --namespace "$ns" --kub
     grep -qx '  replicas: 1' "$dir/objects.yaml"
     run grep -E 'kind: (PodDisruptionBudget|NetworkPolicy|ServiceMonitor)' "$dir/objects.yaml"
     [ "$status" -eq 1 ]
+}
+
+# stored_policy NAME: the NetworkPolicy as JSON, stored by the API server.
+stored_policy() { kn get networkpolicy "r-dvm-operator-daemons$1" -o json; }
+# who_may PORT POLICY: the selectors that reach the port; "all" for a rule without a peer.
+who_may() {
+    jq -c --argjson port "$1" '[.spec.ingress[] | select((.ports // [{port: $port}]) | any(.port == $port)) |
+        .from // ["all"] | .[]]' <<< "$2"
+}
+
+@test "networkPolicy.daemons: only the pods of one DvmCluster and the operator reach its ports, probes all" {
+    local policy labels
+    rendered --set networkPolicy.daemons.enabled=true,networkPolicy.daemons.clusters="{x,y}" > "$dir/objects.yaml"
+    k apply -f "$dir/objects.yaml" >&2
+    policy=$(stored_policy -x)
+    stored_policy -y > /dev/null
+    [ "$(jq -c '.spec.policyTypes' <<< "$policy")" = '["Ingress"]' ]
+    daemons='{"podSelector":{"matchLabels":{"dvm.openpmix.io/cluster":"x"}}}'
+    [ "$(jq -c '{podSelector: .spec.podSelector}' <<< "$policy")" = "$daemons" ]
+    [ "$(who_may 7400 "$policy")" = "[$daemons]" ]
+    [ "$(who_may 7443 "$policy" | jq -c 'length')" = 2 ]
+    [ "$(who_may 7443 "$policy" | jq -c '.[0]')" = "$daemons" ]
+    [ "$(who_may 7480 "$policy" | jq -c '.[1]')" = '"all"' ]
+    # The selectors are those of the operator's pods and of the daemons' pods.
+    labels=$(kn get deployment r-dvm-operator -o json | jq -c .spec.template.metadata.labels)
+    who_may 7443 "$policy" | jq -e --argjson labels "$labels" --arg ns "$ns" '.[1] |
+        .namespaceSelector.matchLabels == {"kubernetes.io/metadata.name": $ns} and
+        (.podSelector.matchLabels as $m | $m | length == 2 and all(to_entries[]; $labels[.key] == .value))' >&2
+    k apply -f "$repo/crds/dvm.openpmix.io_dvmclusters.yaml" >&2
+    start_operator
+    make_cluster 2
+    appears sts/x
+    appears sts/x-head
+    for set in x x-head; do
+        [ "$(kn get sts "$set" -o json | jq -r '.spec.template.metadata.labels["dvm.openpmix.io/cluster"]')" = x ]
+    done
+    kill -KILL "$(cat "$dir/operator.pid")"
+}
+
+@test "networkPolicy.daemons: without names all daemons of a namespace are peers, and further peers may be named" {
+    local policy
+    rendered --set networkPolicy.daemons.enabled=true,watchNamespaces="{$ns}" \
+        --set-json 'networkPolicy.daemons.from=[{"podSelector": {"matchLabels": {"run": "prun"}}}]' > "$dir/objects.yaml"
+    k apply -f "$dir/objects.yaml" >&2
+    policy=$(stored_policy "")
+    daemons='{"podSelector":{"matchExpressions":[{"key":"dvm.openpmix.io/cluster","operator":"Exists"}]}}'
+    [ "$(jq -c '{podSelector: .spec.podSelector}' <<< "$policy")" = "$daemons" ]
+    [ "$(who_may 7400 "$policy")" = "[$daemons,{\"podSelector\":{\"matchLabels\":{\"run\":\"prun\"}}}]" ]
+    [ "$(who_may 7480 "$policy")" = "[$daemons,\"all\"]" ]
 }
 
 @test "serviceMonitor selects the Service of the metrics, whose port the pods have" {
