@@ -57,7 +57,7 @@ install_chart() {
     local ns=$1
     shift
     kubectl apply --server-side --force-conflicts -f "$ROOT/crds" > /dev/null
-    helm upgrade --install dvm-operator "$ROOT/charts/dvm-operator" --namespace "$ns" --set image.tag=dev \
+    helm upgrade --install dvm-operator "$ROOT/charts/dvm-operator" --namespace "$ns" --set image.tag=dev,metricsAccess=all \
         --set daemonImage=dvm-daemon:dev --wait --timeout 2m "$@" > /dev/null
 }
 

@@ -41,6 +41,7 @@ struct flags {
     const char *identity;
     int64_t lease_duration_s;
     const char *metrics_addr;
+    bool metrics_local_only;
     const char *image;
     enum log_level level;
     uint64_t watch_silence_ms;
@@ -83,6 +84,9 @@ static void print_usage(FILE *out)
         "  --template-policy POLICY  what spec.template may have: restricted (default) or any\n"
         "  --metrics-addr ADDR:PORT  /metrics, /healthz and /readyz (default 0.0.0.0:8080; \"\": "
         "none)\n"
+        "  --metrics-access WHO      who may read /metrics: all (default), or loopback: callers on "
+        "this host\n"
+        "                            or in this pod; others have /healthz and /readyz\n"
         "  --daemon-image IMAGE      for resources without spec.image (default " DEFAULT_IMAGE ")\n"
         "  --head-connect NAME=ADDR:PORT  connect to a head there, not by its Service (tests); "
         "NAME is\n"
@@ -154,6 +158,14 @@ static int take_policy(struct flags *f, const char *text, struct err *err)
     return 0;
 }
 
+static int take_access(struct flags *f, const char *text, struct err *err)
+{
+    f->metrics_local_only = strcmp(text, "loopback") == 0;
+    if (!f->metrics_local_only && strcmp(text, "all") != 0)
+        return err_set(err, "--metrics-access must be all or loopback, not \"%s\"", text);
+    return 0;
+}
+
 static int take_flag(struct flags *f, int opt, const char *word, struct err *err)
 {
     switch (opt) {
@@ -181,6 +193,8 @@ static int take_flag(struct flags *f, int opt, const char *word, struct err *err
     case 'm':
         f->metrics_addr = optarg;
         return 0;
+    case 'M':
+        return take_access(f, optarg, err);
     case 'i':
         f->image = optarg;
         return 0;
@@ -215,6 +229,7 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
                                             {"lease-duration", required_argument, NULL, 'D'},
                                             {"template-policy", required_argument, NULL, 'P'},
                                             {"metrics-addr", required_argument, NULL, 'm'},
+                                            {"metrics-access", required_argument, NULL, 'M'},
                                             {"daemon-image", required_argument, NULL, 'i'},
                                             {"head-connect", required_argument, NULL, 'H'},
                                             {"watch-silence", required_argument, NULL, 'w'},
@@ -441,6 +456,7 @@ static int open_metrics(struct program *p, const char *where, struct err *err)
     FREE_AUTO char *addr = xasprintf("%.*s", (int)(colon - where), where);
     struct metrics_opts o = {.addr = addr,
                              .port = (uint16_t)strtoul(colon + 1, NULL, 10),
+                             .local_only = p->flags->metrics_local_only,
                              .on_scrape = on_scrape,
                              .not_ready = not_ready,
                              .arg = p};

@@ -9,6 +9,7 @@
 #include "base/tls/tls.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,8 @@ const void *httpd_body(const struct httpd_req *req, size_t *len);
 json_t *httpd_body_json(const struct httpd_req *req, struct err *err);
 /* The peer's certificate; NULL on a plain server. */
 const struct tls_peer *httpd_peer(const struct httpd_req *req);
+/* True if the request comes over the loopback device of this host or container. */
+bool httpd_from_loopback(const struct httpd_req *req);
 
 /* Takes the reference `body`. */
 void httpd_reply_json(struct httpd_req *req, int status, json_t *body);

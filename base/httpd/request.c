@@ -19,10 +19,13 @@
 #include "base/log/log.h"
 
 #include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #define MESSAGE_MAX 1024
 
@@ -90,6 +93,23 @@ json_t *httpd_body_json(const struct httpd_req *req, struct err *err)
 const struct tls_peer *httpd_peer(const struct httpd_req *req)
 {
     return req->has_peer ? &req->peer : NULL;
+}
+
+bool httpd_from_loopback(const struct httpd_req *req)
+{
+    struct evhttp_connection *conn = req->ev ? evhttp_request_get_connection(req->ev) : NULL;
+    struct sockaddr_storage from = {0};
+    socklen_t len = sizeof(from);
+
+    if (!conn || getpeername(bufferevent_getfd(evhttp_connection_get_bufferevent(conn)),
+                             (struct sockaddr *)&from, &len) < 0)
+        return false;
+    if (from.ss_family == AF_INET)
+        return ntohl(((struct sockaddr_in *)&from)->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+    const struct in6_addr *a = &((struct sockaddr_in6 *)&from)->sin6_addr;
+    return from.ss_family == AF_INET6 &&
+           (IN6_IS_ADDR_LOOPBACK(a) ||
+            (IN6_IS_ADDR_V4MAPPED(a) && a->s6_addr[12] == IN_LOOPBACKNET));
 }
 
 static void add_header(struct httpd_req *req, const char *name, const char *value)

@@ -211,8 +211,13 @@ char *metrics_text(struct metrics *m)
 
 static void get_metrics(struct httpd_req *req, void *arg)
 {
-    FREE_AUTO char *text = metrics_text(arg);
+    struct metrics *m = arg;
 
+    if (m->opts.local_only && !httpd_from_loopback(req)) {
+        httpd_refuse(req, 403, "LocalOnly", "/metrics is for callers in the operator's pod");
+        return;
+    }
+    FREE_AUTO char *text = metrics_text(m);
     httpd_reply_text(req, 200, TEXT_TYPE, text);
 }
 

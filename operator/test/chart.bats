@@ -110,6 +110,13 @@ who_may() {
     [ "$(who_may 7480 "$policy")" = "[$daemons,\"all\"]" ]
 }
 
+@test "/metrics is for the operator's pod alone unless a ServiceMonitor or metricsAccess says otherwise" {
+    rendered | grep -qx '            - --metrics-access=loopback'
+    rendered --set serviceMonitor=true | grep -qx '            - --metrics-access=all'
+    rendered --set metricsAccess=all | grep -qx '            - --metrics-access=all'
+    rendered --set serviceMonitor=true,metricsAccess=loopback | grep -qx '            - --metrics-access=loopback'
+}
+
 @test "serviceMonitor selects the Service of the metrics, whose port the pods have" {
     rendered --set serviceMonitor=true --show-only templates/servicemonitor.yaml > "$dir/monitor.yaml"
     grep -q '^kind: Service$' "$dir/monitor.yaml"

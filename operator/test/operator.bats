@@ -48,6 +48,34 @@ END
     [[ $output == *"$dir/none"* ]]
 }
 
+# in_a_network COMMAND...: in a network of its own, which has one address besides those of the loopback device.
+in_a_network() {
+    unshare -rn sh -c 'ip link set lo up && ip addr add 192.0.2.1/32 dev lo && exec "$@"' - "$@"
+}
+
+# answers LISTEN ACCESS: the codes of /metrics from the loopback device over IPv4 and IPv6, and from 192.0.2.1; of /healthz
+# from there.
+answers() {
+    # shellcheck disable=SC2016  # the inner shell expands it
+    in_a_network bash -c '
+        "$0" --kubeconfig "$1" --namespace a --metrics-addr "$2" --metrics-access "$3" > "$4" 2>&1 &
+        status() { curl --noproxy "*" -s -m 10 -o /dev/null -w "%{http_code} " "http://$1"; }
+        limit=$((SECONDS + 30))
+        until [ "$(status 127.0.0.1:8080/healthz)" = "200 " ] || [ "$SECONDS" -ge "$limit" ]; do sleep 0.1; done
+        for at in 127.0.0.1:8080/metrics "[::1]:8080/metrics" 192.0.2.1:8080/metrics 192.0.2.1:8080/healthz; do status "$at"; done
+        kill -KILL $!' "$operator" "$KUBECONFIG" "$1" "$2" "$dir/alone.log" || true
+}
+
+@test "--metrics-access loopback: /metrics answers callers in the pod alone, and probes answer all" {
+    unshare -rn true || skip "no right to make a network"
+    run timeout --kill-after=10 60 "$operator" --metrics-access some
+    [ "$status" -eq 2 ]
+    [[ $output == *'--metrics-access must be all or loopback, not "some"'* ]]
+    [ "$(answers 0.0.0.0:8080 loopback)" = "200 000 403 200 " ]
+    [ "$(answers :::8080 loopback)" = "200 200 403 200 " ]
+    [ "$(answers 0.0.0.0:8080 all)" = "200 000 200 200 " ]
+}
+
 @test "a template that the API server refuses gives a condition, and a corrected one is applied" {
     start_operator operator --template-policy any
     make_cluster 2 '"template": {"spec": {"hostNetwork": true}}'
