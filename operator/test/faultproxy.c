@@ -16,7 +16,8 @@
  *   /silent?on=1  watches stay open, but nothing arrives on them any more; on=2: also on those that
  *                 are opened later; on=0: on those that are opened later everything arrives
  *   /forget       empties the log
- * GET /log: one line per request, "METHOD TARGET FAULT" with "-" for none. */
+ * GET /log: one line per request, "METHOD TARGET FAULT" with "-" for none.
+ * GET /quiet: answered when no request has come for QUIET_MS since then. */
 #include "base/log/log.h"
 #include "operator/http/http.h"
 #include "operator/http/test/fake_server.h"
@@ -29,6 +30,7 @@ enum fault { NONE, F429, F500, F403, RESET, TRUNCATED, GARBAGE, HANG, LOST, FAUL
 static const char *const NAMES[FAULTS + 1] = {"-",         "429",     "500",  "403",  "reset",
                                               "truncated", "garbage", "hang", "lost", "mix"};
 #define RULES_MAX 10
+#define QUIET_MS 2000
 
 struct rule {
     enum fault fault; /* NONE: unused */
@@ -44,6 +46,8 @@ struct proxy {
     struct http *http;
     struct fake server;
     struct httpd *orders;
+    struct httpd_req *quiet; /* waits for the operator to be quiet; NULL: none */
+    struct loop_timer *quiet_timer;
     struct flow *flows;
     struct rule rules[RULES_MAX];
     bool silent; /* new watches are mute */
@@ -258,6 +262,8 @@ static void on_request(struct fake_conn *c, const char *method, const char *targ
     f->watch = strstr(target, "watch=1") != NULL;
     f->mute = p->silent;
     DL_APPEND(p->flows, f);
+    if (p->quiet)
+        loop_timer_arm(p->quiet_timer, QUIET_MS);
     if (c->user) /* the connection is used again */
         ((struct flow *)c->user)->conn = NULL;
     c->user = f;
@@ -355,11 +361,30 @@ static void on_log(struct httpd_req *req, void *arg)
     httpd_reply_text(req, 200, "text/plain", text);
 }
 
-static const struct order ORDERS[] = {{"POST", "/fault", on_fault},
-                                      {"POST", "/mend", on_mend},
-                                      {"POST", "/silent", on_silent},
-                                      {"POST", "/forget", on_forget},
-                                      {"GET", "/log", on_log}};
+static void on_quiet(struct httpd_req *req, void *arg)
+{
+    struct proxy *p = arg;
+
+    if (p->quiet) {
+        httpd_refuse(req, 409, "Waiting", "another test waits");
+        return;
+    }
+    p->quiet = req;
+    loop_timer_arm(p->quiet_timer, QUIET_MS);
+}
+
+static void end_quiet(void *arg)
+{
+    struct proxy *p = arg;
+
+    if (p->quiet)
+        orders_done(p->quiet);
+    p->quiet = NULL;
+}
+
+static const struct order ORDERS[] = {
+    {"POST", "/fault", on_fault},   {"POST", "/mend", on_mend}, {"POST", "/silent", on_silent},
+    {"POST", "/forget", on_forget}, {"GET", "/log", on_log},    {"GET", "/quiet", on_quiet}};
 
 static char *read_file(const char *path, struct err *err)
 {
@@ -386,6 +411,7 @@ static int open_all(struct proxy *p, char **argv, struct err *err)
     p->http = p->loop ? http_create(p->loop, err) : NULL;
     if (!p->http)
         return -1;
+    p->quiet_timer = loop_timer_create(p->loop, end_quiet, p);
     fake_start(&p->server, p->loop, 0, on_request, p);
     p->server.on_drop = on_drop;
     p->orders = orders_open(p->loop, ORDERS, sizeof(ORDERS) / sizeof(ORDERS[0]), p, err);
@@ -417,6 +443,8 @@ int main(int argc, char **argv)
     struct loop_signal *term = loop_signal_create(p.loop, SIGTERM, on_signal, &p);
     int rc = loop_run(p.loop, &err);
     loop_signal_destroy(term);
+    end_quiet(&p);
+    loop_timer_destroy(p.quiet_timer);
     fake_stop(&p.server);
     httpd_destroy(p.orders);
     http_destroy(p.http);

@@ -44,6 +44,20 @@ with_plain_port() {
 ready() { [[ $(plain readyz) == ok* ]]; }
 not_ready() { [[ $(plain readyz) == "the API server has been silent for too long"* ]]; }
 
+@test "quiet: each request through the proxy begins the two seconds anew" {
+    local order=$dir/order proxied
+    proxied=127.0.0.1:$(sed -n 's/^PROXY=//p' "$dir/proxy/ports")
+    { quiet && echo quiet >> "$order"; } &
+    for _ in {1..30}; do # for three seconds at least
+        curl --noproxy '*' -sf -m 10 -o /dev/null "http://$proxied/version"
+        echo request >> "$order"
+        sleep 0.1
+    done
+    wait $!
+    [ "$(tail -n 1 "$order")" = quiet ]
+    [ "$(wc -l < "$order")" = 31 ]
+}
+
 @test "silent watch: a watch on which no byte arrives is opened anew, and a change is not missed" {
     operator_args=(--watch-silence 3)
     running 2
