@@ -503,13 +503,16 @@ static void take_bye(struct core *c, struct neighbour *k, struct msg *m)
     neigh_end(c, k, "closed in order");
 }
 
-/* A neighbour reports its own departure, and, if it leaves too, that of its former children. */
+/* A neighbour reports its own departure, and, if it leaves too, that of its former children. A
+ * member leaves the check to the head: the neighbour may have the removal from the head, before it
+ * has come here. */
 static void take_left(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct msg_target who = m->left.who;
     bool own = who.vpid == k->vpid && epoch_eq(who.epoch, k->epoch);
 
-    if (own || (who_is(c, k) == LOSS_OF_LEAVER && !members_live(&c->members, who.vpid)))
+    if (own || !core_is_head(c) ||
+        (who_is(c, k) == LOSS_OF_LEAVER && !members_live(&c->members, who.vpid)))
         tell_departure(c, m->left);
     else
         out_log(&c->out, LOG_LEVEL_WARN, "vpid %u reports that vpid %u has left, which it may not",
