@@ -272,7 +272,7 @@ static void kill_job(struct work *w, size_t job)
 {
     uint32_t home = sim_job_home(w->sim, job);
 
-    w->ends[job].expected = exit_code_of_signal(SIGKILL);
+    permit_end(w, job, exit_code_of_signal(SIGKILL)); /* a member may come before the signal */
     core_time(sim_core(w->sim, home), sim_now(w->sim), sim_now(w->sim));
     core_client_signal(sim_core(w->sim, home), (uint32_t)job, SIGKILL);
     sim_drain(w->sim, home);
@@ -285,7 +285,7 @@ void work_end_too_large(struct work *w)
     int job = rest_end_too_large(w->sim);
 
     if (job >= 0)
-        w->ends[job].expected = exit_code_of_signal(SIGKILL);
+        permit_end(w, (size_t)job, exit_code_of_signal(SIGKILL));
     for (size_t i = 0; members && i < sim_njobs(w->sim); i++) {
         if (!sim_job(w->sim, i)->done && sim_job_waits(w->sim, i) &&
             is_misplaced(&w->ends[i], members, members_slots(m, members_get(m, 1))))

@@ -51,6 +51,7 @@ static void seeds_that_once_failed_pass(void **state)
         {12, 41316448787426373, 4}, /* it lost the one daemon on which it could not start */
         {13, 79183324018366, 38},   /* a leaving daemon had answered a request itself, and then
                                        passed on the end of its campaign */
+        {13, 224918063165294, 0},   /* a job that could not be placed got its place after all */
         {13, 224918062165442, 24},  /* a departure came to a parent before the removal */
     };
 
