@@ -433,6 +433,13 @@ static int on_line(uint32_t client, const char *event, void *arg)
     return clients_line(h->clients, client, event);
 }
 
+static void on_slow(uint32_t client, void *arg)
+{
+    struct host *h = arg;
+
+    clients_slow(h->clients, client);
+}
+
 static int name_files(const struct job_spec *spec, struct job_spec *own, char ***sources,
                       struct err *err, void *arg)
 {
@@ -602,7 +609,7 @@ static void join_clients(struct host *h)
                                     .read_files = read_files,
                                     .gone = on_client_gone,
                                     .arg = h};
-    struct calls_io calls_io = {.reply = on_reply, .line = on_line, .arg = h};
+    struct calls_io calls_io = {.reply = on_reply, .line = on_line, .slow = on_slow, .arg = h};
 
     h->clients = clients_create(h->env, &parts, &clients_io);
     h->calls = calls_create(h->env, h->parts->core, h->parts->ctl, &calls_io);

@@ -617,6 +617,33 @@ detached() {
 
 # --- losses and ends
 
+# sizes N: so many changes of the size, over one connection to the control API.
+sizes() {
+    local tls=$DVM_SESSION_DIR/tls/operator
+    awk -v n="$1" -v url="https://127.0.0.1:$(jq .control "$DVM_SESSION_DIR/0/ports.json")/v1/size" -v tls="$tls" 'BEGIN {
+        for (i = 1; i <= n; i++) {
+            if (i > 1) print "next"
+            printf "url=\"%s\"\nrequest=PUT\nfail\ninsecure\ncert=\"%s/tls.crt\"\nkey=\"%s/tls.key\"\n", url, tls, tls
+            printf "data=\"{\\\"sequence\\\": %d, \\\"members\\\": %d}\"\noutput=/dev/null\n", i, 1 + i % 2
+        }
+    }' | timeout --kill-after=10 "$limit" curl -s -K -
+}
+
+@test "who does not read its events is disconnected with the reason" {
+    start_dvm 1 --slots 1
+    "$bin/pstat" --watch-events > "$BATS_TEST_TMPDIR/events" 2> "$BATS_TEST_TMPDIR/why" 3>&- &
+    local watcher=$! rc=0
+    watches() { [ "$(metric 0 dvm_event_streams)" = 1 ]; }
+    eventually watches
+    kill -STOP "$watcher"
+    sizes 15000
+    kill -CONT "$watcher"
+    wait "$watcher" || rc=$?
+    [ "$rc" -eq 1 ]
+    [ "$(cat "$BATS_TEST_TMPDIR/why")" = "pstat: the events were not read in time" ]
+    awk 'NR > 1 && $2 != last + 1 { exit 1 } { last = $2 } END { exit NR == 0 }' "$BATS_TEST_TMPDIR/events"
+}
+
 @test "C19: a member that is killed ends its jobs with 123; others run on; a resize brings it back" {
     start_dvm 3 --slots 1
     hold_job one 1 --host 1

@@ -47,6 +47,13 @@ static int on_line(uint64_t conn, const char *event, void *arg)
     return s->io.line((uint32_t)conn, event, s->io.arg);
 }
 
+static void on_slow(uint64_t conn, void *arg)
+{
+    const struct calls *s = arg;
+
+    s->io.slow((uint32_t)conn, s->io.arg);
+}
+
 static void refuse_call(struct calls *s, uint32_t client, int status, enum api_reason reason,
                         const char *why)
 {
@@ -69,7 +76,8 @@ static void pass_to_head(struct calls *s, uint32_t client, const struct client_c
 void calls_make(struct calls *s, uint32_t client, enum api_role role,
                 const struct client_call *call)
 {
-    struct ctl_local answer = {.reply = on_reply, .line = on_line, .role = role, .arg = s};
+    struct ctl_local answer = {
+        .reply = on_reply, .line = on_line, .slow = on_slow, .role = role, .arg = s};
 
     if (s->env->vpid == 0 || ctl_is_everywhere(call->method, call->path))
         ctl_local_call(s->ctl, client, call->method, call->path, call->body, &answer);

@@ -13,6 +13,7 @@ struct calls_io { /* sends to a client; nothing is done if the client has left *
     void (*reply)(uint32_t client, int status, const char *body, void *arg);
     /* One event of a stream. -1: the client has left, or does not read. */
     int (*line)(uint32_t client, const char *event, void *arg);
+    void (*slow)(uint32_t client, void *arg); /* its stream has ended */
     void *arg;
 };
 

@@ -85,6 +85,14 @@ int clients_line(struct clients *c, uint32_t client, const char *event)
     return 0;
 }
 
+void clients_slow(struct clients *c, uint32_t client)
+{
+    struct client *k = client_find(c, client);
+
+    if (k)
+        client_refuse(c, k, EXIT_CODE_USAGE, "the events were not read in time");
+}
+
 /* --- connections */
 
 static size_t count_outside(const struct clients *c)

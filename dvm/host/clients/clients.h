@@ -66,6 +66,7 @@ void clients_files_room(struct clients *c, uint32_t client, uint64_t total);
 void clients_reply(struct clients *c, uint32_t client, int status, const char *body);
 /* -1: the client has left, or does not read. */
 int clients_line(struct clients *c, uint32_t client, const char *event);
+void clients_slow(struct clients *c, uint32_t client); /* the client is refused */
 
 /* For dvm/host/iof: the members of struct iof_io. */
 void clients_send(struct clients *c, uint32_t client, const void *data, size_t len);

@@ -45,6 +45,8 @@ struct ctl_local {
     enum api_role role; /* a program of our own uid is an operator */
     void (*reply)(uint64_t conn, int status, const char *body, void *arg);
     int (*line)(uint64_t conn, const char *event, void *arg);
+    /* After -1: its stream has ended. May call ctl_local_gone(). */
+    void (*slow)(uint64_t conn, void *arg);
     void *arg;
 };
 

@@ -13,7 +13,7 @@
  * Failures: 503 NotHead at a member; 400 for a malformed number, or a number without an
  * incarnation; 410 Gone for another incarnation or an event that is not kept; 503 TooManyStreams
  * beyond CTL_STREAMS_MAX. A reader that is too slow loses its stream, with a log line: an HTTPS
- * answer ends, a local client gets no further lines. */
+ * answer ends, a local client is notified. */
 #include "base/log/log.h"
 #include "dvm/host/ctl/ctl_private.h"
 
@@ -83,6 +83,20 @@ static void end_stream(struct ctl_stream *s)
     forget_stream(s);
 }
 
+/* Other streams may end with it: those of the same connection. */
+static void drop_reader(struct ctl_stream *s)
+{
+    struct ctl_local local = s->local;
+    uint64_t conn = s->conn;
+    bool http = s->http;
+
+    log_warn("event stream ended at event %llu: its reader is too slow",
+             (unsigned long long)s->next);
+    end_stream(s);
+    if (!http)
+        local.slow(conn, local.arg);
+}
+
 static struct ctl_stream *stream_create(struct ctl *ctl, uint64_t from)
 {
     struct ctl_stream *s = xcalloc(1, sizeof(*s));
@@ -122,9 +136,7 @@ static bool send_up_to(struct ctl_stream *s, uint64_t last)
         const struct api_event *e = core_event(s->ctl->core, s->next);
 
         if (!e || send_event(s, e) < 0) {
-            log_warn("event stream ended at event %llu: its reader is too slow",
-                     (unsigned long long)s->next);
-            end_stream(s);
+            drop_reader(s);
             return false;
         }
     }
@@ -133,12 +145,10 @@ static bool send_up_to(struct ctl_stream *s, uint64_t last)
 
 void ctl_on_event(struct ctl *ctl, uint64_t number)
 {
-    struct ctl_stream *s, *tmp;
+    struct ctl_stream *s = ctl->streams;
 
-    DL_FOREACH_SAFE2(ctl->streams, s, tmp, next_stream)
-    {
-        send_up_to(s, number);
-    }
+    while (s)
+        s = send_up_to(s, number) ? s->next_stream : ctl->streams;
 }
 
 static void on_http_closed(void *arg)

@@ -114,6 +114,8 @@ static int next_line(struct cli_conn *c, int other_fd, int timeout_ms, char **li
     if (m.type == CLIENT_LINE) {
         *line = m.line.event;
         m.line.event = NULL;
+    } else if (m.type == CLIENT_ERROR) {
+        got = err_set(err, "%s", m.error.text);
     } else {
         got = err_set(err, "message of type %d in an event stream", (int)m.type);
     }

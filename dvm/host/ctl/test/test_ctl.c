@@ -25,6 +25,7 @@ struct world {
     int drains;
     int replies_at_drain; /* how many answers had been given when core's actions were taken last */
     bool slow;            /* the reader of lines takes no more */
+    int slow_readers;     /* calls */
     size_t nlines;
     char *lines[LINES_MAX];
 };
@@ -63,6 +64,16 @@ static int on_line(uint64_t conn, const char *event, void *arg)
     assert_true(w->nlines < LINES_MAX);
     w->lines[w->nlines++] = xstrdup(event);
     return 0;
+}
+
+/* The client is disconnected, with all its streams. */
+static void on_slow(uint64_t conn, void *arg)
+{
+    struct world *w = arg;
+
+    assert_int_equal(conn, CONN);
+    w->slow_readers++;
+    ctl_local_gone(w->ctl, conn);
 }
 
 static int setup_daemon(void **state, uint32_t vpid)
@@ -117,7 +128,7 @@ static int teardown(void **state)
 static void call(struct world *w, const char *method, const char *path, const char *body)
 {
     struct ctl_local answer = {
-        .role = API_ROLE_OPERATOR, .reply = on_reply, .line = on_line, .arg = w};
+        .role = API_ROLE_OPERATOR, .reply = on_reply, .line = on_line, .slow = on_slow, .arg = w};
     int before = w->replies;
 
     ctl_local_call(w->ctl, CONN, method, path, body, &answer);
@@ -359,8 +370,10 @@ static void a_reader_that_is_too_slow_loses_its_stream(void **state)
     struct world *w = *state;
 
     call(w, "GET", "/v1/events", "");
+    call(w, "GET", "/v1/events", ""); /* ends with the first one */
     w->slow = true;
     put_size(w, 1, 5);
+    assert_int_equal(w->slow_readers, 1);
     w->slow = false;
     put_size(w, 2, 6);
     assert_int_equal(w->nlines, 0);
