@@ -12,6 +12,7 @@
  *
  * Failures: a key whose run has failed waits longer after each consecutive failure. queue_forget()
  * of a running key takes effect when its run is done. */
+#include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "operator/cache/cache.h"
 
@@ -21,9 +22,9 @@
 #include <utlist.h>
 
 #define RUNNING_MAX 64
-#define BACKOFF_MIN_MS 50
-#define BACKOFF_MAX_MS 60000
 #define NEVER UINT64_MAX
+
+static const struct backoff backoff = {.min_ms = 50, .max_ms = 60000};
 
 struct item {
     struct queue *queue;
@@ -194,13 +195,6 @@ static void on_pump(void *arg)
         loop_timer_arm(q->pump, 0);
 }
 
-static uint64_t backoff_ms(unsigned failures)
-{
-    uint64_t ms = (uint64_t)BACKOFF_MIN_MS << (failures < 12 ? failures : 12);
-
-    return ms < BACKOFF_MAX_MS ? ms : BACKOFF_MAX_MS;
-}
-
 void queue_done(struct queue *q, const char *key, bool ok)
 {
     struct item *it = find_item(q, key);
@@ -217,7 +211,7 @@ void queue_done(struct queue *q, const char *key, bool ok)
         item_free(it);
         return;
     }
-    uint64_t retry_ms = ok ? 0 : backoff_ms(it->failures);
+    uint64_t retry_ms = ok ? 0 : backoff_pause_ms(&backoff, it->failures, backoff_dice());
     it->failures = ok ? 0 : it->failures + 1;
     if (again)
         item_ready(it);

@@ -148,15 +148,33 @@ static void failures_back_off_and_a_success_resets_the_back_off(void **state)
     setup(&w, done_failed);
     queue_add(w.queue, "a");
     run_until(&w, 4);
-    assert_int_equal(w.ran_ms[1] - w.ran_ms[0], 50);
-    assert_int_equal(w.ran_ms[2] - w.ran_ms[1], 100);
-    assert_int_equal(w.ran_ms[3] - w.ran_ms[2], 200);
+    assert_in_range(w.ran_ms[1] - w.ran_ms[0], 25, 50);
+    assert_in_range(w.ran_ms[2] - w.ran_ms[1], 50, 100);
+    assert_in_range(w.ran_ms[3] - w.ran_ms[2], 100, 200);
     w.on_work = done_ok;
     run_until(&w, 5);
     w.on_work = done_failed;
     queue_add(w.queue, "a");
     run_until(&w, 7);
-    assert_int_equal(w.ran_ms[6] - w.ran_ms[5], 50);
+    assert_in_range(w.ran_ms[6] - w.ran_ms[5], 25, 50);
+    teardown(&w);
+}
+
+/* All clusters fail at once when the API server does, and do not come back at once. */
+static void keys_that_fail_together_are_tried_again_at_different_times(void **state)
+{
+    enum { KEYS = 32 };
+    struct world w;
+
+    setup(&w, done_failed);
+    for (unsigned i = 0; i < KEYS; i++) {
+        char key[16];
+
+        snprintf(key, sizeof(key), "k%u", i);
+        queue_add(w.queue, key);
+    }
+    run_until(&w, 2 * KEYS);
+    assert_true(w.ran_ms[2 * KEYS - 1] - w.ran_ms[KEYS] >= 8); /* of 25 */
     teardown(&w);
 }
 
@@ -273,6 +291,7 @@ int main(void)
         cmocka_unit_test(keys_run_once_in_the_order_of_their_first_add),
         cmocka_unit_test(a_key_added_while_it_runs_runs_again_afterwards),
         cmocka_unit_test(failures_back_off_and_a_success_resets_the_back_off),
+        cmocka_unit_test(keys_that_fail_together_are_tried_again_at_different_times),
         cmocka_unit_test(an_add_ends_the_back_off),
         cmocka_unit_test(the_earliest_of_several_delays_counts),
         cmocka_unit_test(a_delay_added_while_running_counts_from_the_add),
