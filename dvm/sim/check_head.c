@@ -179,7 +179,7 @@ static void check_whole(struct check *c, const struct resize_campaign *x)
 
 /* The head waits at most silence_ms for a target that does not report. So a campaign lasts that
  * long only if daemons were silent. Without a fault it ends before, unless the way to the lowest
- * daemon and back may take that long. */
+ * daemon and back, of the removal before and of this one, may take that long. */
 static void check_duration(struct check *c, struct seen_campaign *k,
                            const struct resize_campaign *x)
 {
@@ -192,7 +192,7 @@ static void check_duration(struct check *c, struct seen_campaign *k,
     if (!k->removes_since)
         k->removes_since = now;
     k->losses += c->lost_now;
-    limit = c->healthy && 2 * sim_slowest_way(c->sim) < f.silence_ms
+    limit = c->healthy && 4 * sim_slowest_way(c->sim) < f.silence_ms
                 ? f.silence_ms - 1
                 : f.silence_ms + (k->losses + 1) * f.head_absence_ms;
     if (now - k->removes_since > limit)

@@ -503,20 +503,18 @@ static void take_bye(struct core *c, struct neighbour *k, struct msg *m)
     neigh_end(c, k, "closed in order");
 }
 
-/* A neighbour reports its own departure, and, if it leaves too, that of its former children. A
- * member leaves the check to the head: the neighbour may have the removal from the head, before it
- * has come here. */
+/* A neighbour reports its own departure, and, if it leaves too, that of its former children. The
+ * head checks the latter. Only the head can: a neighbour may have the removal from it before it has
+ * come here, and at the head there may be a new process of the neighbour already. */
 static void take_left(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct msg_target who = m->left.who;
-    bool own = who.vpid == k->vpid && epoch_eq(who.epoch, k->epoch);
+    struct msg gone = {.type = MSG_GONE, .gone = m->left};
 
-    if (own || !core_is_head(c) ||
-        (who_is(c, k) == LOSS_OF_LEAVER && !members_live(&c->members, who.vpid)))
-        tell_departure(c, m->left);
+    if (core_is_head(c) && !(who.vpid == k->vpid && epoch_eq(who.epoch, k->epoch)))
+        head_msg(c->head, k->vpid, &gone);
     else
-        out_log(&c->out, LOG_LEVEL_WARN, "vpid %u reports that vpid %u has left, which it may not",
-                k->vpid, who.vpid);
+        tell_departure(c, m->left);
 }
 
 static void take_xack(struct core *c, struct neighbour *k, struct msg *m)

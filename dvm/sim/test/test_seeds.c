@@ -52,6 +52,7 @@ static void seeds_that_once_failed_pass(void **state)
         {13, 79183324018366, 38},   /* a leaving daemon had answered a request itself, and then
                                        passed on the end of its campaign */
         {13, 224918063165294, 0},   /* a job that could not be placed got its place after all */
+        {13, 167610898989859, 0},   /* the same at the head, after the parent had come back */
         {13, 224918062165442, 24},  /* a departure came to a parent before the removal */
     };
 
