@@ -209,7 +209,12 @@ END
 
 # --- manners towards a server that fails
 
-warnings() { kn get events -o jsonpath='{range .items[?(@.type=="Warning")]}{.reason}{"\n"}{end}'; }
+# Those of the operator: other controllers may warn too, of a budget whose pods have no owner yet for example.
+warnings() {
+    kn get events -o json \
+        | jq -r '.items[] | select(.type == "Warning" and .reportingComponent == "dvm-operator") | .reason'
+}
+warned() { [ -n "$(warnings)" ]; }
 
 # whole REPLICAS: all objects exist, and the cluster is as it was asked for.
 whole() {
@@ -271,6 +276,7 @@ whole() {
     proxy 'fault?kind=403&method=PATCH&match=statefulsets/x-head'
     kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
     condition Progressing TemplateRefused
+    until_true 10 warned
 }
 
 not_written() { grep -c "warn .*an Event could not be written cluster=$ns/x" "$dir/operator.log"; }
