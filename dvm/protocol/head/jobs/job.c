@@ -53,25 +53,15 @@ void jobs_ask_resize(struct jobs *js, const struct jobs_resize *resize)
 
 void job_forget_map(struct job *j)
 {
-    for (size_t i = 0; i < j->map.nnodes; i++)
-        free(j->map.nodes[i].host);
-    for (uint32_t r = 0; r < j->map.nranks; r++) {
-        if (j->ranks[r].taken)
-            hwloc_bitmap_free(j->ranks[r].taken);
-    }
-    free(j->map.nodes);
-    free(j->map.rank_node);
-    free(j->map.rank_app);
     free(j->ranks);
     free(j->daemons);
-    free(j->note);
     free(j->table);
     j->map.nodes = NULL;
     j->map.rank_node = j->map.rank_app = NULL;
     j->ranks = NULL;
     j->daemons = NULL;
-    j->note = j->table = NULL;
-    j->bound = j->stops = false;
+    j->table = NULL;
+    j->stops = false;
     j->map.nnodes = j->map.nranks = 0;
 }
 
@@ -181,12 +171,13 @@ static uint32_t *stdin_vpids(const struct job *j, size_t *n)
 void job_tell_state(struct jobs *js, const struct job *j)
 {
     FREE_AUTO uint32_t *vpids = NULL;
-    struct msg m = {
-        .type = MSG_JOB_STATE,
-        .job_state = {.nspace = j->map.nspace,
-                      .client = j->kept->accepted.submit_client,
-                      .state = (enum job_state)j->kept->state,
-                      .reason = j->kept->state == JOB_RUNNING && j->note ? j->note : j->reason}};
+    struct msg m = {.type = MSG_JOB_STATE,
+                    .job_state = {.nspace = j->map.nspace,
+                                  .client = j->kept->accepted.submit_client,
+                                  .state = (enum job_state)j->kept->state,
+                                  .reason = j->kept->state == JOB_RUNNING && j->kept->map.note
+                                                ? j->kept->map.note
+                                                : j->reason}};
 
     if (j->kept->state == JOB_STARTED)
         vpids = stdin_vpids(j, &m.job_state.nstdin);

@@ -115,7 +115,7 @@ struct job_rank {
     int pid;              /* 0: not started */
     int exit;             /* wait status when it has ended */
     bool has_slots;       /* of its node; map_rank_slots() gives their number */
-    hwloc_bitmap_t taken; /* the hardware threads that it has; NULL: none */
+    hwloc_bitmap_t taken; /* the hardware threads that it has (borrowed); NULL: none */
 };
 /* The map and the ranks of a job that is mapped and has not ended (borrowed). NULL: no such job. */
 const struct job_launch *job_ranks(const struct jobs *js, const char *nspace,

@@ -86,46 +86,82 @@ bool job_map_has_hope(const struct jobs *js, const struct job *j, uint64_t mark)
     return true;
 }
 
-/* Takes the slots of the map, whose nodes are indexes into `nodes`. */
-static void adopt_map(struct jobs *js, struct job *j, const struct map_node *nodes, size_t n,
-                      struct map *map)
+/* The map with the nodes that have ranks only, in the order of their first ranks. The lists of
+ * `map` change owner. */
+static struct record_job_map map_record(const struct jobs *js, const struct map_node *nodes,
+                                        size_t n, struct map *map)
 {
-    uint32_t *index = xmalloc((n + 1) * sizeof(*index));
-    uint32_t ranks = map->nranks;
+    FREE_AUTO uint32_t *index = xmalloc((n + 1) * sizeof(*index));
+    struct record_job_map r = {.nranks = map->nranks,
+                               .rank_node = map->rank_node,
+                               .rank_app = map->rank_app,
+                               .taken = map->taken,
+                               .bind = map->bind,
+                               .note = map->note};
 
-    if (j->map.spec.flags & (JOB_DISPLAY_MAP | JOB_DISPLAY_BIND))
-        j->table = map_show(j->map.nspace, &j->map.spec, nodes, map);
-    j->map.rank_node = map->rank_node;
-    j->map.rank_app = map->rank_app;
-    j->bind = map->bind;
-    j->note = map->note;
     for (size_t i = 0; i < n; i++)
         index[i] = UINT32_MAX;
-    j->map.nodes = xcalloc(n + 1, sizeof(*j->map.nodes));
-    j->bound = map->taken != NULL;
-    j->ranks = xcalloc(ranks + 1, sizeof(*j->ranks));
-    for (uint32_t r = 0; r < ranks; r++) {
-        uint32_t at = j->map.rank_node[r];
-        const struct member *m = members_get(js->members, nodes[at].vpid);
+    r.nodes = xcalloc(n + 1, sizeof(*r.nodes));
+    for (uint32_t k = 0; k < r.nranks; k++) {
+        uint32_t at = r.rank_node[k];
 
         if (index[at] == UINT32_MAX) {
-            index[at] = (uint32_t)j->map.nnodes;
-            j->map.nodes[j->map.nnodes++] =
-                (struct job_node){nodes[at].vpid, m->ctr, xstrdup(nodes[at].host)};
+            index[at] = (uint32_t)r.nnodes;
+            r.nodes[r.nnodes++] =
+                (struct job_node){nodes[at].vpid, members_get(js->members, nodes[at].vpid)->ctr,
+                                  xstrdup(nodes[at].host)};
         }
-        j->map.rank_node[r] = index[at];
-        j->ranks[r] =
-            (struct job_rank){.state = PROC_INIT, .taken = map->taken ? map->taken[r] : NULL};
-        job_slots_take(js, j, r, nodes[at].vpid);
+        r.rank_node[k] = index[at];
     }
-    free((void *)map->taken);
-    j->daemons = xcalloc(j->map.nnodes + 1, sizeof(*j->daemons));
-    j->map.nranks = ranks;
+    return r;
+}
+
+/* Takes the slots of the map that the job's entry has. */
+static void take_map(struct jobs *js, struct job *j)
+{
+    const struct record_job_map *m = &j->kept->map;
+
+    j->map.universe = m->universe;
+    j->map.nnodes = m->nnodes;
+    j->map.nodes = m->nodes;
+    j->map.nranks = m->nranks;
+    j->map.rank_node = m->rank_node;
+    j->map.rank_app = m->rank_app;
     j->map.version = js->members->version;
+    j->ranks = xcalloc(m->nranks + 1, sizeof(*j->ranks));
+    for (uint32_t r = 0; r < m->nranks; r++) {
+        j->ranks[r] = (struct job_rank){.state = PROC_INIT, .taken = m->taken ? m->taken[r] : NULL};
+        job_slots_take(js, j, r, m->nodes[m->rank_node[r]].vpid);
+    }
+    j->daemons = xcalloc(m->nnodes + 1, sizeof(*j->daemons));
     j->mapped = true;
     js->changes++;
     job_debug_stop_prepare(j);
-    free(index);
+}
+
+/* False: the record was refused, and the job fails. */
+static bool adopt_map(struct jobs *js, struct job *j, const struct map_node *nodes, size_t n,
+                      struct map *map, uint32_t universe)
+{
+    FREE_AUTO char *table = NULL;
+    struct record_job_map r;
+    struct err err = {0};
+    int rc;
+
+    if (j->map.spec.flags & (JOB_DISPLAY_MAP | JOB_DISPLAY_BIND))
+        table = map_show(j->map.nspace, &j->map.spec, nodes, map);
+    r = map_record(js, nodes, n, map);
+    r.universe = universe;
+    rc = job_table_map(js->table, j->kept, &r, &err);
+    record_job_map_free(&r);
+    if (rc < 0) {
+        job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", err.msg);
+        return false;
+    }
+    j->table = table;
+    table = NULL;
+    take_map(js, j);
+    return true;
 }
 
 void job_map_drop(struct jobs *js, struct job *j)
@@ -204,16 +240,14 @@ void job_map_now(struct jobs *js, struct job *j)
     struct map_node *nodes = usable_nodes(js, j, &n, &universe);
     enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
 
-    if (r == MAP_OK) {
-        adopt_map(js, j, nodes, n, &map);
-        j->map.universe = universe;
+    if (r != MAP_OK) {
+        wait_or_fail(js, j, r, universe, &err);
+    } else if (adopt_map(js, j, nodes, n, &map, universe)) {
         j->checked = true;
         j->needs_grow = false;
         job_set_reason(j, "");
         job_queue_mapped(js, j);
         job_step(js, j, JOB_EV_DONE);
-    } else {
-        wait_or_fail(js, j, r, universe, &err);
     }
     free(nodes);
 }

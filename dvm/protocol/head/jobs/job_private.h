@@ -23,12 +23,12 @@ struct job_daemon { /* a node of the map */
 };
 
 struct job {
-    /* Number, submitter, specification, state and result (borrowed). The daemon and client that
-     * submitted it are notified of acceptance, states and end. Its output goes to the home in
+    /* Number, submitter, specification, map, state and result (borrowed). The daemon and client
+     * that submitted it are notified of acceptance, states and end. Its output goes to the home in
      * `map`. A spawned job has the home of its parent. */
     const struct job_entry *kept;
     enum job_held held;
-    struct job_launch map; /* nspace, spec (its lists are those of `kept`), the map while mapped */
+    struct job_launch map; /* nspace, spec, the map while mapped; the lists are those of `kept` */
     bool mapped;
     bool sent;       /* launch messages have gone out: it can no longer be remapped */
     bool queued;     /* waits for slots */
@@ -46,9 +46,6 @@ struct job {
     uint32_t *watchers;
     struct job_rank *ranks;     /* [map.nranks] */
     struct job_daemon *daemons; /* [map.nnodes] */
-    bool bound;                 /* some rank holds hardware threads, */
-    enum job_level bind;        /* and is bound to parts of this level */
-    char *note;                 /* why ranks are not bound, or NULL */
     char *table;                /* the map for the submitter, or NULL */
     bool started;               /* its ranks got their start, after all daemons were ready */
     uint32_t nrunning, nnodes_gone, nnodes_registered;

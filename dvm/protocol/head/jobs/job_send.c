@@ -13,13 +13,13 @@ static char **cpus_of(const struct jobs *js, const struct job *j, uint32_t node,
     char **list;
 
     *n = 0;
-    if (!j->bound || !t)
+    if (!j->kept->map.taken || !t)
         return NULL;
     list = xcalloc(job_launch_local_size(&j->map, node) + 1, sizeof(*list));
     for (uint32_t r = 0; r < j->map.nranks; r++) {
         if (j->map.rank_node[r] == node)
-            list[(*n)++] =
-                j->ranks[r].taken ? topo_cpus(t, j->ranks[r].taken, j->bind) : xstrdup("");
+            list[(*n)++] = j->ranks[r].taken ? topo_cpus(t, j->ranks[r].taken, j->kept->map.bind)
+                                             : xstrdup("");
     }
     return list;
 }
@@ -39,8 +39,8 @@ void job_show_map(struct jobs *js, struct job *j)
                                 .client = j->kept->accepted.submit_client,
                                 .table = (const uint8_t *)j->table}};
 
-    if (j->note)
-        out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, j->note);
+    if (j->kept->map.note)
+        out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, j->kept->map.note);
     if (!j->table)
         return;
     m.job_map.len = strlen(j->table);

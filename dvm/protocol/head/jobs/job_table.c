@@ -2,14 +2,16 @@
 /* The accepted jobs, in the order of their numbers, which is the order of the queue.
  *
  * In: decisions about jobs (job_run.c, job.c, job_fail.c, job_end.c), each as a record. Out: the
- * entry of each job: its submitter, its specification, its state and its result.
+ * entry of each job: its submitter, its specification, its map, its state and its result.
  *
  * JOB_ACCEPTED gives a job the next number; numbers have no gaps, and no number is given twice.
- * JOB_STEP is a step of the table of states (docs/graphs/job.md). JOB_RESULT has the exit code and,
+ * JOB_STEP is a step of the table of states (docs/graphs/job.md). JOB_MAPPED gives its ranks their
+ * nodes; the step "remap" takes them away. JOB_RESULT has the exit code and,
  * if the job fails, how and why; the first failure decides, and a job that has ended keeps its
  * result. JOB_FORGOTTEN removes a job that has ended and whose submitter has been notified.
  *
- * The specification is owned by the entry. The job's own record borrows it (job_private.h). */
+ * The specification and the map are owned by the entry. The job's own record borrows them
+ * (job_private.h). */
 #include "dvm/protocol/head/jobs/job_table.h"
 
 #include "dvm/protocol/state/state.h"
@@ -54,6 +56,7 @@ static void drop_job(struct job_table *t, struct table_job *k)
 {
     DL_DELETE(t->list, k);
     record_job_free(&k->e.accepted);
+    record_job_map_free(&k->e.map);
     free(k->e.result.reason);
     free(k);
 }
@@ -75,7 +78,34 @@ static int fold_accepted(struct job_table *t, const struct record_job *r, struct
 
 static int fold_step(struct table_job *k, const struct record_job_step *r, struct err *err)
 {
-    return fsm_step(&job_fsm, &k->e.state, r->event, NULL, err);
+    if (fsm_step(&job_fsm, &k->e.state, r->event, NULL, err) < 0)
+        return -1;
+    if (r->event == JOB_EV_REMAP)
+        record_job_map_free(&k->e.map);
+    return 0;
+}
+
+static int check_map(const struct table_job *k, const struct record_job_map *m, struct err *err)
+{
+    if (m->nnodes == 0 || m->nranks == 0)
+        return err_set(err, "the map of job %llu is empty", (unsigned long long)m->number);
+    for (uint32_t r = 0; r < m->nranks; r++) {
+        if (m->rank_app[r] >= k->e.accepted.spec.napps)
+            return err_set(err, "rank %u of job %llu is of application %u of %zu", r,
+                           (unsigned long long)m->number, m->rank_app[r], k->e.accepted.spec.napps);
+    }
+    return 0;
+}
+
+static int fold_mapped(struct table_job *k, const struct record_job_map *m, struct err *err)
+{
+    if (job_state_over(k->e.state) || k->e.map.nnodes)
+        return err_set(err, "job %llu is %s, %smapped", (unsigned long long)m->number,
+                       fsm_state_name(&job_fsm, k->e.state), k->e.map.nnodes ? "" : "not ");
+    if (check_map(k, m, err) < 0)
+        return -1;
+    record_job_map_copy(&k->e.map, m);
+    return 0;
 }
 
 static int fold_result(struct table_job *k, const struct record_job_result *r, struct err *err)
@@ -106,6 +136,8 @@ static int fold_forgotten(struct job_table *t, struct table_job *k, struct err *
 static uint64_t number_of(const struct record *r)
 {
     switch (r->type) {
+    case RECORD_JOB_MAPPED:
+        return r->job_map.number;
     case RECORD_JOB_STEP:
         return r->job_step.number;
     case RECORD_JOB_RESULT:
@@ -121,6 +153,8 @@ static int fold_known(struct job_table *t, const struct record *r, struct err *e
 
     if (!k)
         return err_set(err, "there is no job %llu", (unsigned long long)number_of(r));
+    if (r->type == RECORD_JOB_MAPPED)
+        return fold_mapped(k, &r->job_map, err);
     if (r->type == RECORD_JOB_STEP)
         return fold_step(k, &r->job_step, err);
     if (r->type == RECORD_JOB_RESULT)
@@ -133,6 +167,7 @@ static int fold_record(void *state, const struct record *r, struct err *err)
     switch (r->type) {
     case RECORD_JOB_ACCEPTED:
         return fold_accepted(state, &r->job, err);
+    case RECORD_JOB_MAPPED:
     case RECORD_JOB_STEP:
     case RECORD_JOB_RESULT:
     case RECORD_JOB_FORGOTTEN:
@@ -154,6 +189,7 @@ static void save_state(const void *state, struct buf *b)
         record_put_job(b, &k->e.accepted);
         buf_put_u8(b, (uint8_t)k->e.state);
         record_put_job_result(b, &k->e.result);
+        record_job_map_put(b, &k->e.map);
     }
 }
 
@@ -166,6 +202,8 @@ static int check_loaded(const struct job_table *t, const struct table_job *k, st
         k->e.result.number != number)
         return err_set(err, "job %llu of %llu is not in order", (unsigned long long)number,
                        (unsigned long long)t->last);
+    if (k->e.map.nnodes && (k->e.map.number != number || check_map(k, &k->e.map, err) < 0))
+        return err_set(err, "the map of job %llu is not its own", (unsigned long long)number);
     return job_state_word((unsigned)k->e.state) ? 0 : err_set(err, "job state %d", k->e.state);
 }
 
@@ -179,8 +217,11 @@ static int load_job(struct job_table *t, struct cur *c, struct err *err)
         return -1;
     HASH_ADD(hh, t->by_number, e.accepted.number, sizeof(k->e.accepted.number), k);
     k->e.state = cur_u8(c);
-    if (record_get_job_result(c, &k->e.result, err) < 0)
+    if (record_get_job_result(c, &k->e.result, err) < 0 ||
+        record_job_map_get(c, &k->e.map, err) < 0)
         return -1;
+    if (k->e.map.nnodes == 0)
+        record_job_map_free(&k->e.map);
     return c->bad ? err_set(err, "a job is cut") : check_loaded(t, k, err);
 }
 
@@ -233,6 +274,16 @@ const struct job_entry *job_table_accept(struct job_table *t, struct record_job 
     journal_note(t->journal, &r);
     k = find_job(t, job->number);
     return k ? &k->e : NULL;
+}
+
+int job_table_map(struct job_table *t, const struct job_entry *e, struct record_job_map *map,
+                  struct err *err)
+{
+    struct record r = {.type = RECORD_JOB_MAPPED};
+
+    map->number = e->accepted.number;
+    r.job_map = *map;
+    return journal_put(t->journal, &r, err);
 }
 
 int job_table_step(struct job_table *t, const struct job_entry *e, int event, struct err *err)

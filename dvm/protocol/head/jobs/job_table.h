@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The accepted jobs, as the fold of the records JOB_ACCEPTED, JOB_STEP, JOB_RESULT and
- * JOB_FORGOTTEN. */
+/* The accepted jobs, as the fold of the records JOB_ACCEPTED, JOB_MAPPED, JOB_STEP, JOB_RESULT
+ * and JOB_FORGOTTEN. */
 #ifndef DVM_HEAD_JOBS_JOB_TABLE_H
 #define DVM_HEAD_JOBS_JOB_TABLE_H
 
@@ -11,6 +11,7 @@ struct job_entry {
     struct record_job accepted; /* owned */
     int state;                  /* enum job_state */
     struct record_job_result result;
+    struct record_job_map map; /* owned */
 };
 
 struct job_table;
@@ -21,7 +22,11 @@ uint64_t job_table_last(const struct job_table *t); /* number of the last accept
 /* Gives the job the next number, and copies it. The entry is borrowed until the job is forgotten.
  * NULL: the record was refused, and this was logged. */
 const struct job_entry *job_table_accept(struct job_table *t, struct record_job *job);
-/* -1 and a reason: the job's state has no such step. */
+/* The ranks of the job have nodes; `map` is copied, its number is set. -1 and a reason: the job is
+ * mapped already or has ended, or the map is not one of its specification. */
+int job_table_map(struct job_table *t, const struct job_entry *e, struct record_job_map *map,
+                  struct err *err) __attribute__((warn_unused_result));
+/* A step JOB_EV_REMAP frees the job's map. -1 and a reason: the job's state has no such step. */
 int job_table_step(struct job_table *t, const struct job_entry *e, int event, struct err *err)
     __attribute__((warn_unused_result));
 /* How the job will end, or has ended so far. The reason is copied. */

@@ -448,6 +448,21 @@ static void free_job(struct record *r)
     record_job_free(&r->job);
 }
 
+static void put_job_map(struct buf *b, const struct record *r)
+{
+    record_job_map_put(b, &r->job_map);
+}
+
+static int get_job_map(struct cur *c, struct record *r, struct err *err)
+{
+    return record_job_map_get(c, &r->job_map, err);
+}
+
+static void free_job_map(struct record *r)
+{
+    record_job_map_free(&r->job_map);
+}
+
 static void put_job_step(struct buf *b, const struct record *r)
 {
     buf_put_u64(b, r->job_step.number);
@@ -547,6 +562,7 @@ static const struct codec {
     [RECORD_RELEASE_WINDOW] = {"RELEASE_WINDOW", put_release_window, get_release_window,
                                free_nothing},
     [RECORD_JOB_ACCEPTED] = {"JOB_ACCEPTED", put_job, get_job, free_job},
+    [RECORD_JOB_MAPPED] = {"JOB_MAPPED", put_job_map, get_job_map, free_job_map},
     [RECORD_JOB_STEP] = {"JOB_STEP", put_job_step, get_job_step, free_nothing},
     [RECORD_JOB_RESULT] = {"JOB_RESULT", put_job_result, get_job_result, free_job_result},
     [RECORD_JOB_FORGOTTEN] = {"JOB_FORGOTTEN", put_job_forgotten, get_job_forgotten, free_nothing},

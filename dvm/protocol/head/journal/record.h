@@ -11,6 +11,7 @@
 #include "api/event.h"
 #include "api/size.h"
 #include "dvm/protocol/head/journal/record_campaign.h"
+#include "dvm/protocol/head/journal/record_job_map.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
@@ -41,6 +42,7 @@ enum record_type {
     RECORD_RELEASE,          /* a daemon that has asked to leave waits */
     RECORD_RELEASE_WINDOW,   /* the daemons that wait are served, or wait longer */
     RECORD_JOB_ACCEPTED,
+    RECORD_JOB_MAPPED,    /* its ranks have nodes; a step "remap" takes them away */
     RECORD_JOB_RESULT,    /* its exit code, and how and why it fails */
     RECORD_JOB_STEP,      /* its state */
     RECORD_JOB_FORGOTTEN, /* its submitter has been notified of its end */
@@ -156,7 +158,8 @@ struct record {
         struct record_campaign_asker campaign_asker;
         struct record_release release;
         struct record_release_window release_window;
-        struct record_job job; /* JOB_ACCEPTED */
+        struct record_job job;         /* JOB_ACCEPTED */
+        struct record_job_map job_map; /* JOB_MAPPED */
         struct record_job_step job_step;
         struct record_job_result job_result;
         struct record_job_forgotten job_forgotten;

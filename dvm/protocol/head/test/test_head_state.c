@@ -26,13 +26,19 @@ static int take_record(struct head_fold *f, const struct record *r, struct err *
     return head_fold_take(f, b.data, b.len, err);
 }
 
+static void must_fold(struct head_fold *f, const struct record *r)
+{
+    struct err err = {0};
+
+    if (take_record(f, r, &err) < 0)
+        fail_msg("%s", err.msg);
+}
+
 static void must_take(struct head_fold *f, unsigned type)
 {
     struct record r = sample_record(type);
-    struct err err = {0};
 
-    if (take_record(f, &r, &err) < 0)
-        fail_msg("%s", err.msg);
+    must_fold(f, &r);
 }
 
 /* A fold of the samples up to this type. */
@@ -212,6 +218,35 @@ static void steps_and_results_that_no_job_takes_are_refused(void **state)
     head_fold_destroy(f);
 }
 
+static void a_job_has_one_map_until_it_is_mapped_anew(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_JOB_ACCEPTED);
+    uint32_t apps[] = {0, 0, 1};
+    struct record map = sample_record(RECORD_JOB_MAPPED);
+    struct record step = sample_record(RECORD_JOB_STEP);
+    struct record bad = map;
+
+    bad.job_map.rank_app = apps;
+    assert_refused(f, bad, "rank 2 of job 1 is of application 1 of 1");
+    bad = map;
+    bad.job_map.nnodes = bad.job_map.nranks = 0;
+    assert_refused(f, bad, "the map of job 1 is empty");
+    bad = map;
+    bad.job_map.number = 2;
+    assert_refused(f, bad, "there is no job 2");
+    must_fold(f, &map);
+    assert_refused(f, map, "job 1 is INIT, mapped");
+    step.job_step.event = JOB_EV_DONE;
+    for (int i = 0; i < 8; i++) /* to LAUNCH_APPS */
+        must_fold(f, &step);
+    assert_refused(f, map, "job 1 is LAUNCH_APPS, mapped");
+    step.job_step.event = JOB_EV_REMAP;
+    must_fold(f, &step);
+    must_fold(f, &map);
+    must_take(f, RECORD_JOB_STEP); /* it fails */
+    head_fold_destroy(f);
+}
+
 static void a_snapshot_is_the_state_after_any_number_of_records(void **state)
 {
     for (unsigned type = SAMPLE_FIRST; type < RECORD_TYPES; type++) {
@@ -284,6 +319,7 @@ int main(void)
         cmocka_unit_test(releases_that_do_not_wait_are_refused),
         cmocka_unit_test(jobs_that_are_not_next_or_not_known_are_refused),
         cmocka_unit_test(steps_and_results_that_no_job_takes_are_refused),
+        cmocka_unit_test(a_job_has_one_map_until_it_is_mapped_anew),
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
         cmocka_unit_test(a_snapshot_after_other_records_is_refused),
         cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),

@@ -54,6 +54,10 @@ static struct campaign campaign = {.id = "alloc-1",
                                    .deadline_ms = 31000,
                                    .accepted_wall = 1700000000000};
 
+static struct job_node map_nodes[] = {{3, 2, "x-3"}, {0, 1, "x-head-0"}};
+static uint32_t map_rank_node[] = {0, 1, 0};
+static uint32_t map_rank_app[] = {0, 0, 0};
+
 static const struct record samples[RECORD_TYPES] = {
     [RECORD_SNAPSHOT] = {.snapshot = {snapshot, sizeof(snapshot)}},
     [RECORD_BEGIN] = {.begin = {.cluster = "default/x",
@@ -85,6 +89,15 @@ static const struct record samples[RECORD_TYPES] = {
                                      .home_vpid = 0,
                                      .home_client = 8,
                                      .adopted = true}},
+    [RECORD_JOB_MAPPED] = {.job_map = {.number = 1,
+                                       .universe = 12,
+                                       .nnodes = 2,
+                                       .nodes = map_nodes,
+                                       .nranks = 3,
+                                       .rank_node = map_rank_node,
+                                       .rank_app = map_rank_app,
+                                       .bind = JOB_LEVEL_CORE,
+                                       .note = "only 2 cores are idle"}},
     [RECORD_JOB_RESULT] = {.job_result = {1, JOB_EV_NO_MAP, 213, "not launched"}},
     [RECORD_JOB_STEP] = {.job_step = {1, JOB_EV_NO_MAP}},
     [RECORD_JOB_FORGOTTEN] = {.job_forgotten = {1}},

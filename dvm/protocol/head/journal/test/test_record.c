@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/head/journal/test/samples.h"
+#include "dvm/protocol/map/topo.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/state/state.h"
 
@@ -144,6 +145,65 @@ static void jobs_out_of_their_limits_are_refused(void **state)
     assert_record_refused(r, "failure 1");
 }
 
+static void maps_out_of_their_limits_are_refused(void **state)
+{
+    uint32_t ranks[] = {0, 2, 0}, apps[] = {0, JOB_APPS_MAX, 0};
+    struct job_node nodes[] = {{VPID_MAX + 1, 2, "x-3"}, {0, 0, "x-head-0"}};
+    struct record r = sample_record(RECORD_JOB_MAPPED);
+
+    r.job_map.rank_node = ranks;
+    assert_record_refused(r, "rank 1 of job 1 is on node 2 of 2");
+    r = sample_record(RECORD_JOB_MAPPED);
+    r.job_map.rank_app = apps;
+    assert_record_refused(r, "rank 1 of job 1");
+    r = sample_record(RECORD_JOB_MAPPED);
+    r.job_map.nodes = nodes;
+    assert_record_refused(r, "vpid 1048576 in the map");
+    nodes[0].vpid = 3;
+    assert_record_refused(r, "vpid 0 in the map"); /* without an epoch */
+    r = sample_record(RECORD_JOB_MAPPED);
+    r.job_map.bind = JOB_LEVELS;
+    assert_record_refused(r, "limits");
+}
+
+/* Ranks 0 and 2 of the map have hardware threads. */
+static struct record bound_map(hwloc_bitmap_t *taken)
+{
+    struct record r = sample_record(RECORD_JOB_MAPPED);
+
+    taken[0] = hwloc_bitmap_alloc();
+    taken[1] = NULL;
+    taken[2] = hwloc_bitmap_alloc();
+    hwloc_bitmap_set_range(taken[0], 0, 3);
+    hwloc_bitmap_set(taken[2], 4095);
+    r.job_map.taken = taken;
+    return r;
+}
+
+static void hardware_threads_of_ranks_are_kept(void **state)
+{
+    hwloc_bitmap_t taken[3];
+    BUF_AUTO struct buf b = {0}, again = {0};
+    struct record r = bound_map(taken), out, copy = {.type = RECORD_JOB_MAPPED};
+    struct err err = {0};
+
+    encode_record(&b, &r);
+    assert_int_equal(record_decode(b.data, b.len, &out, &err), 0);
+    record_job_map_copy(&copy.job_map, &out.job_map);
+    record_free(&out);
+    assert_true(hwloc_bitmap_isequal(copy.job_map.taken[0], taken[0]));
+    assert_null(copy.job_map.taken[1]);
+    assert_true(hwloc_bitmap_isequal(copy.job_map.taken[2], taken[2]));
+    encode_record(&again, &copy);
+    assert_int_equal(again.len, b.len);
+    assert_memory_equal(again.data, b.data, b.len);
+    record_free(&copy);
+    hwloc_bitmap_set(taken[2], TOPO_PUS_MAX);
+    assert_record_refused(r, "hardware thread 4096 after 4095");
+    hwloc_bitmap_free(taken[0]);
+    hwloc_bitmap_free(taken[2]);
+}
+
 static void an_event_that_is_no_json_of_an_event_is_refused(void **state)
 {
     static const char *const bad[] = {"", "{", "[]", "{}", "{\"number\":1}"};
@@ -217,6 +277,8 @@ int main(void)
         cmocka_unit_test(members_out_of_their_limits_are_refused),
         cmocka_unit_test(other_messages_are_no_operations),
         cmocka_unit_test(jobs_out_of_their_limits_are_refused),
+        cmocka_unit_test(maps_out_of_their_limits_are_refused),
+        cmocka_unit_test(hardware_threads_of_ranks_are_kept),
         cmocka_unit_test(an_event_that_is_no_json_of_an_event_is_refused),
         cmocka_unit_test(campaigns_that_no_head_has_are_refused),
         cmocka_unit_test(every_record_is_decoded_as_it_was_encoded),
