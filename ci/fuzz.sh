@@ -11,7 +11,7 @@ shift
 seconds=${FUZZ_SECONDS:-240}
 share=$((seconds / $# > 0 ? seconds / $# : 1))
 work=$build/run
-decoders=(dvm/protocol/wire/{frame,job,client,piece}.c dvm/protocol/wire/msg/*.c dvm/host/cred/cred.c dvm/protocol/member/{nidmap,facts}.c dvm/protocol/head/journal/record{,_campaign}.c dvm/protocol/map/topo.c dvm/host/spawner/spawn_msg.c dvm/host/stager/words.c dvm/host/iof/{iof,tap}.c dvm/host/pmix/{store,jobtable}.c dvm/host/app/*.c dvm/host/services/{foreign_jobs,pulled_output}.c api/{campaign,dvm,event,fields,job_state,member_state,reason,size}.c)
+decoders=(dvm/protocol/wire/{frame,job,client,piece}.c dvm/protocol/wire/msg/*.c dvm/host/cred/cred.c dvm/protocol/member/{nidmap,facts}.c dvm/protocol/head/journal/record{,_campaign,_job_map}.c dvm/protocol/map/topo.c dvm/host/spawner/spawn_msg.c dvm/host/stager/words.c dvm/host/iof/{iof,tap}.c dvm/host/pmix/{store,jobtable}.c dvm/host/app/*.c dvm/host/services/{foreign_jobs,pulled_output}.c api/{campaign,dvm,event,fields,job_state,member_state,reason,size}.c)
 failed=0
 
 llvm() {
