@@ -35,6 +35,7 @@ CFLAGS_mutant := -O2 -DDVM_MUTANTS
 LDFLAGS_asan := -fsanitize=address,undefined
 LDFLAGS_cov := --coverage
 LDFLAGS_fuzz := -fsanitize=address,undefined -fprofile-instr-generate -Wl,--as-needed
+LDFLAGS_fuzz_target := -fsanitize=fuzzer -Wl,--wrap=LLVMFuzzerTestOneInput
 LDLIBS := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lpthread -lm
 # Clients of our server are linked with the release's own libpmix.
 CLIENT_CPPFLAGS := -I. -D_GNU_SOURCE $(patsubst -I%,-isystem %,$(shell pkg-config --cflags pmix 2>/dev/null))
@@ -44,7 +45,8 @@ SPAWNER_SRC := $(wildcard dvm/host/spawner/*.c)
 LDFLAGS_spawner_release := -static-pie -Wl,-z,relro,-z,now
 LDFLAGS_spawner_asan := $(LDFLAGS_asan)
 # The operator knows nothing of PMIx and topologies; its image need not hold their libraries.
-OPERATOR_PKGS := $(filter-out hwloc,$(PKGS))
+# Of libevent it takes the parts, which libevent_openssl needs anyway, and not the whole beside them.
+OPERATOR_PKGS := libevent_extra libevent_core $(filter-out hwloc libevent,$(PKGS))
 OPERATOR_LDLIBS := $(shell pkg-config --libs $(OPERATOR_PKGS) 2>/dev/null) -lpthread -lm
 # Libraries of each program of dvm/bin beside libc; ci/libraries.sh checks them.
 PKGS_prted := $(PKGS)
@@ -58,7 +60,7 @@ program_ldlibs = $(if $(PKGS_$(1)),$(shell pkg-config --libs $(PKGS_$(1)) 2>/dev
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := protocol/wire protocol/wire/msg protocol/out protocol/tree protocol/member protocol/peer protocol/neighbour protocol/transfer protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/link_loss protocol/core protocol/files
-HOST_MODULES := host/replay host/cgroup host/forkserver host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host/app host/ranks host/clients host/services host
+HOST_MODULES := host/replay host/records host/cgroup host/forkserver host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host/app host/ranks host/clients host/services host
 TOOL_MODULES := tools/cli tools/submit tools/ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
 base_SRC := $(wildcard base/*/*.c)
@@ -81,12 +83,14 @@ COV_SEEDS ?= 300
 TEST_BINS := $(TESTS:%.c=$(BUILD)/asan/%)
 FUZZ_SECONDS ?= 240
 FUZZERS := $(wildcard base/*/test/fuzz_*.c api/test/fuzz_*.c dvm/test/fuzz_*.c $(DVM_DIRS:%=%/test/fuzz_*.c))
-FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%)
+OPERATOR_FUZZERS := $(wildcard operator/*/test/fuzz_*.c)
+OPERATOR_FUZZ_BINS := $(OPERATOR_FUZZERS:%.c=$(BUILD)/fuzz/%)
+FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%) $(OPERATOR_FUZZ_BINS)
 # Programs of ci/contract.txt.
 CONTRACT_TESTS := $(shell awk '!/^\#/ { print $$1 }' ci/contract.txt 2>/dev/null | sort -u)
 MUTANT_TESTS := $(BUILD)/mutant/dvm/sim/test/mutants
 LOCAL_BATS := $(wildcard dvm/test/*.bats)
-BENCHES := floor launcher memory repair xcast
+BENCHES := floor launcher links memory repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
 all: $(PROGRAMS:%=$(BUILD)/bin/%) examples ## build the programs into build/bin and the examples
@@ -128,7 +132,7 @@ $$(BUILD)/$(1)/%.o: %.c $$(BUILD)/$(1)/options
 $(foreach l,$(LIBS),
 $$(BUILD)/$(1)/lib$(l).a: $$($(l)_SRC:%.c=$$(BUILD)/$(1)/%.o)
 	@mkdir -p $$(@D)
-	@rm -f $$@ && ar crs $$@ $$^
+	@rm -f $$@ && $$(AR) crs $$@ $$^
 )
 $$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $(foreach l,dvm core api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
@@ -179,6 +183,7 @@ $(foreach l,base api dvm operator,$(eval $(call test_layer,asan,$(l),$($(l)_USES
 $(filter $(BUILD)/asan/dvm/%,$(TEST_BINS)): $(BUILD)/libpmix/asan/lib/libpmix.a
 $(eval $(call test_layer,cov,dvm,sim core api base))
 $(eval $(call test_layer,mutant,dvm,sim core api base))
+$(eval $(call test_layer,mutant,operator,operator sim core api base))
 $(CONTRACT_TESTS:%=$(BUILD)/mutant/%): $(BUILD)/mutant/dvm/sim/test/choose.o
 # The tests of dvm/protocol/wire share a sample of every message, one of dvm/protocol/core a daemon in the middle of its work.
 SCENE := dvm/protocol/core/test/scene.o dvm/protocol/wire/test/samples.o dvm/protocol/wire/msg/test/samples.o
@@ -186,9 +191,9 @@ $(foreach v,asan cov,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protoc
 $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/head/journal/test/test_record $(BUILD)/$(v)/dvm/protocol/head/test/test_head_state: $(BUILD)/$(v)/dvm/protocol/head/journal/test/samples.o $(BUILD)/$(v)/dvm/protocol/wire/test/samples.o))
 # All of dvm/protocol/core, and more, start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/files/test/test_files_in_dvm.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
-$(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/test/test_%,refuse verbs origin): $(SCENE:%=$(BUILD)/$(v)/%)))
+$(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/test/test_%,refuse verbs origin editions): $(SCENE:%=$(BUILD)/$(v)/%)))
 # The tests of transfers share two ends and the links between them.
-$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/transfer/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/transfer/test/pair.o))
+$(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/transfer/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/transfer/test/pair.o $(BUILD)/$(v)/dvm/protocol/transfer/test/phases.o))
 # The clock of these stands until they move it.
 $(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/pmix/test/test_server dvm/host/pmix/test/test_watch dvm/host/net/test/test_net_silent operator/cache/test/test_cache operator/cache/test/test_queue operator/kube/test/test_retry operator/dvm/test/test_dvm operator/lease/test/test_lease operator/reconcile/test/test_headlink): $(BUILD)/asan/base/loop/test/clock.o
 # These run the spawner's program.
@@ -213,11 +218,15 @@ $(CLIENTS:%=$(BUILD)/asan/dvm/host/pmix/test/clients/%): %: %.o $(CLIENT_OBJS) $
 $(BUILD)/asan/dvm/host/pmix/test/test_mpi: | examples
 
 # Fuzz targets are linked with few libraries: neither PMIx nor sockets.
-FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(BUILD)/fuzz/dvm/protocol/head/journal/test/samples.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
+FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(BUILD)/fuzz/dvm/protocol/head/journal/test/samples.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/spawner/clean_journal.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
-$(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(FUZZ_WITH)
+$(filter-out $(OPERATOR_FUZZ_BINS),$(FUZZ_BINS)): $(FUZZ_WITH)
+$(OPERATOR_FUZZ_BINS): $(foreach l,operator api base,$(BUILD)/fuzz/lib$(l).a)
+# The answers of their servers come from the input; there is no network, and the clock stands.
+$(patsubst %,$(BUILD)/fuzz/operator/reconcile/test/fuzz_%,watch head): $(BUILD)/fuzz/operator/http/test/fake_http.o $(BUILD)/fuzz/base/loop/test/clock.o
+$(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(BUILD)/fuzz/dvm/test/count_bytes.o
 	@echo "  LD fuzz $@"
-	@$(CC) $(LDFLAGS_fuzz) -fsanitize=fuzzer -o $@ $(filter %.o,$^) $(filter %.a,$^) $(OPERATOR_LDLIBS) -lhwloc
+	@$(CC) $(LDFLAGS_fuzz) $(LDFLAGS_fuzz_target) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(OPERATOR_LDLIBS) -lhwloc
 $(BUILD)/fuzz/dvm/host/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/host/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable cred/sign \
     clients/calls $(patsubst dvm/host/%.c,%,$(wildcard dvm/host/app/*.c)) \
     $(addprefix services/,collectives control events foreign_jobs modex pulled_output queries questions))
@@ -262,6 +271,9 @@ unit: $(TEST_BINS) $(MUTANT_TESTS) ## run the unit tests (cmocka; ASan, UBSan, L
 quick: $(LIBS:%=$(BUILD)/asan/lib%.a) $(BUILD)/release/sim ## a minute at most: unit tests that the change touches, 200 schedules, format and layers
 	@ci/quick.sh $(BUILD) $(TEST_BINS)
 
+soak-links: all ## 1,000 random faults of the links of a local DVM, 10 minutes; SOAK_FAULTS, SOAK_SEED, SOAK_BYTES for each fault
+	@SOAK_FAULTS=$${SOAK_FAULTS:-1000} SOAK_BYTES=$${SOAK_BYTES:-2000000} BATS_TEST_TIMEOUT=1500 $(BATS) dvm/test/soak.bats
+
 local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
 	@$(BATS) $(LOCAL_BATS)
 
@@ -289,6 +301,11 @@ fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECO
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) ci/fuzz.sh $(BUILD)/fuzz $(FUZZ_BINS)
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=20
 
+fuzz-long: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## the same with 5 minutes for each target, then for each kind of hostile seeds; over an hour
+	@FUZZ_SECONDS=$$((300 * $(words $(FUZZ_BINS)))) ci/fuzz.sh $(BUILD)/fuzz $(FUZZ_BINS)
+	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=300
+	@HOSTILE_FROM=1000000 $(MAKE) --no-print-directory fuzz FUZZ_SECONDS=300
+
 fuzz: asan $(BUILD)/probe/hostile_probe ## attack the PMIx server's port of a real daemon with the sanitizers, FUZZ_SECONDS=240
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) ci/hostile.sh $(BUILD)
 
@@ -304,6 +321,9 @@ deps-e2e: ## install what the test cluster needs
 images: ## build both images, dvm-operator:dev and dvm-daemon:dev, if their sources have changed
 	@e2e/images.sh
 
+image-arm64: ## cross-build the operator's image for arm64 as dvm-operator:arm64; its program is started once by qemu-user
+	@e2e/provider/build-image.sh Dockerfile . dvm-operator:arm64 --build-arg ARCH=arm64 --build-arg CROSS=aarch64-linux-gnu- --build-arg QEMU=qemu-aarch64
+
 e2e: ## test cluster, images, chart, then the scenarios; SCENARIOS="02 05" narrows it, E2E_KEEP=1 leaves it in place
 	@e2e/run.sh $(SCENARIOS)
 
@@ -318,6 +338,7 @@ $(BUILD)/release/ci/graphs: $(BUILD)/release/ci/graphs.o $(foreach l,core api ba
 
 # Where the tree looks at the set of live vpids is counted in bench/repair.
 $(BUILD)/release/bench/repair: LDFLAGS_bench := -Wl,--wrap=hwloc_bitmap_isset,--wrap=hwloc_bitmap_next
+$(BUILD)/release/bench/links: $(BUILD)/release/bench/link_node.o $(BUILD)/release/bench/link_raw.o $(BUILD)/release/bench/link_chain.o $(BUILD)/release/bench/link_relay.o $(BUILD)/release/dvm/host/services/peers.o
 $(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figures.o $(foreach l,dvm core api base,$(BUILD)/release/lib$(l).a) $(BUILD)/libpmix/release/lib/libpmix.a
 	@echo "  LD release $@"
 	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) $(LDFLAGS_bench) -o $@ $^ $(LDLIBS)
@@ -328,7 +349,12 @@ $(BUILD)/release/bench/heap.so: bench/heap.c
 	@echo "  LD release $@"
 	@$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -O2 -fPIC -shared -o $@ $<
 
-benches: $(BUILD)/release/bench/heap.so $(BENCHES:%=$(BUILD)/release/bench/%) ## build the programs that measure
+# The heads that bench/operator.sh gives to the operator.
+$(BUILD)/release/operator/test/fakehead: $(BUILD)/release/operator/test/fakehead.o $(foreach l,operator api base,$(BUILD)/release/lib$(l).a)
+	@echo "  LD release $@"
+	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) -o $@ $^ $(OPERATOR_LDLIBS)
+
+benches: $(BUILD)/release/operator/test/fakehead $(BUILD)/release/bench/heap.so $(BENCHES:%=$(BUILD)/release/bench/%) ## build the programs that measure
 
 bench: all benches ## measure this host: JSON lines (docs/benchmarks.md); BENCH="local" narrows it; k8s: on the test cluster
 	@bench/run.sh $(BENCH)
@@ -351,6 +377,15 @@ sim-test: $(BUILD)/asan/sim $(BUILD)/release/sim ## 2,000 random schedules with 
 FROM ?= 1
 sim-long: $(BUILD)/release/sim ## random schedules on all cores: SEEDS=200000, FROM=1 or SEEDS=1..200000
 	@ci/sim.sh long $(BUILD) "$(SEEDS)" "$(FROM)"
+
+MUTATE_DIRS ?= head member xcast rml gather peer neighbour
+MUTATE_SAMPLE ?= 0
+MUTATE_SEED ?= 1
+MUTATE_TESTS := $(foreach d,$(MUTATE_DIRS) core,$(wildcard dvm/protocol/$(d)/test/test_*.c dvm/protocol/$(d)/*/test/test_*.c))
+MUTATE_HELPERS := $(foreach d,head/journal wire wire/msg transfer core,$(filter-out dvm/protocol/$(d)/test/test_%.c dvm/protocol/$(d)/test/fuzz_%.c,$(wildcard dvm/protocol/$(d)/test/*.c)))
+mutate: $(BUILD)/mutant/sim $(patsubst %.c,$(BUILD)/asan/%.o,$(MUTATE_TESTS) $(MUTATE_HELPERS)) $(patsubst %,$(BUILD)/asan/lib%.a,sim core api base) ## mistakes by rule in the protocols and what survives the tests; hours, or MUTATE_SAMPLE=100 MUTATE_SEED=1 MUTATE_DIRS="rml xcast"
+	@CC="$(CC)" FLAGS_SIM="$(CPPFLAGS) $(CFLAGS_ALL) $(CFLAGS_mutant)" FLAGS_ASAN="$(CPPFLAGS) $(CFLAGS_ALL) $(CFLAGS_asan)" LINK_ASAN="$(LDFLAGS_asan)" LDLIBS="$(LDLIBS)" HELPERS="$(patsubst %.c,$(BUILD)/asan/%.o,$(MUTATE_HELPERS))" \
+	    DIRS="$(MUTATE_DIRS)" SAMPLE=$(MUTATE_SAMPLE) SEED=$(MUTATE_SEED) ci/mutations.sh $(BUILD)
 
 contract: $(BUILD)/mutant/sim $(CONTRACT_TESTS:%=$(BUILD)/mutant/%) ## the contract's rules, their tests, and the mutants under which these fail
 	@ci/contract.sh
@@ -393,4 +428,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all quick model core-check contract sim-test sim-long examples asan unit local api-test test test-trixie patches-proof fuzz fuzz-smoke coverage deps deps-e2e images e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help
+.PHONY: all quick model mutate core-check contract sim-test sim-long examples asan unit local soak-links api-test test test-trixie patches-proof fuzz fuzz-long fuzz-smoke coverage deps deps-e2e images image-arm64 e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help

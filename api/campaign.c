@@ -57,6 +57,7 @@ static void shrink_decode(struct fields *f, struct api_campaign_request *out)
     if (!drain)
         return;
     struct fields d = fields_of(drain, f->err);
+    fields_only(&d, (const char *const[]){"mode", "deadlineSeconds", NULL});
     out->drain_mode = (enum api_drain_mode)fields_choice_or(&d, "mode", DRAIN_MODES,
                                                             COUNT(DRAIN_MODES), API_DRAIN_WAIT);
     out->deadline_s = fields_i64_or(&d, "deadlineSeconds", 0, API_DEADLINE_MAX, -1);
@@ -80,6 +81,9 @@ int api_campaign_request_decode(const json_t *body, struct api_campaign_request 
                                 struct err *err)
 {
     *out = (struct api_campaign_request){0};
+    static const char *const shrink[] = {"kind", "sequence", "targets", "size", "drain", NULL};
+    static const char *const grow[] = {"kind",  "sequence",        "targets", "size",
+                                       "drain", "deadlineSeconds", NULL};
     struct fields f = fields_of(body, err);
     out->kind = (enum api_kind)fields_choice(&f, "kind", KINDS, COUNT(KINDS));
     out->sequence = fields_u64(&f, "sequence", INT64_MAX);
@@ -88,6 +92,7 @@ int api_campaign_request_decode(const json_t *body, struct api_campaign_request 
         shrink_decode(&f, out);
     else
         grow_decode(&f, out);
+    fields_only(&f, out->kind == API_KIND_SHRINK ? shrink : grow);
     if (!f.bad)
         return 0;
     api_campaign_request_free(out);

@@ -5,6 +5,11 @@
 
 #include "api/campaign.h"
 
+/* The type of the lines that take the place of empty ones if the call has beat=jobs:
+ * {"type": "Beat", "boundJobs": 2}. The running jobs that the end of the head's process would end.
+ * They have no number: they are no events. */
+#define API_BEAT "Beat"
+
 /* {"incarnation": "5f3a…", "number": 12, "timeMs": …, "type": "CampaignComplete", "campaign": {…}}
  * {"incarnation": …, "number": 13, "timeMs": …, "type": "DaemonDeparted", "vpid": 5, "epoch":
  * "5f3a….9"} DaemonLost may have a "cause". Numbers count up from 1 in each

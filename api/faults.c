@@ -33,3 +33,10 @@ int api_faults_check(const struct api_faults *f, struct err *err)
                        to_seconds(f->head_absence_ms), to_seconds(least_ms));
     return 0;
 }
+
+uint64_t api_faults_lost_ms(const struct api_faults *f)
+{
+    uint64_t ms = 3 * f->silence_ms;
+
+    return ms < f->head_absence_ms ? ms : f->head_absence_ms;
+}

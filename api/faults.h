@@ -9,7 +9,7 @@
 
 #define API_FAULTS_LINK_GRACE_MS 5000
 #define API_FAULTS_SILENCE_MS 10000
-#define API_FAULTS_HEAD_ABSENCE_MS 30000
+#define API_FAULTS_HEAD_ABSENCE_MS 300000
 
 #define API_FAULTS_MIN_MS 100
 #define API_FAULTS_MAX_MS 86400000
@@ -18,8 +18,7 @@ struct api_faults {
     uint64_t link_grace_ms;   /* time for a broken link to be made again */
     uint64_t silence_ms;      /* a daemon that sends nothing for so long is treated as if its links
                                  had broken; a target of a shrink that acknowledges nothing is lost */
-    uint64_t head_absence_ms; /* a member that cannot reach the head for so long ends its ranks; one
-                                 that does not report a removal for so long is lost */
+    uint64_t head_absence_ms; /* a member that cannot reach the head for so long ends its ranks */
 };
 
 #define API_FAULTS_DEFAULTS                                                                        \
@@ -33,5 +32,9 @@ struct api_faults {
  *   it needs silence + 2 * grace before it may give the head up. */
 int api_faults_check(const struct api_faults *f, struct err *err)
     __attribute__((warn_unused_result));
+
+/* A daemon of which nothing arrives for so long is lost, wherever it is in the tree: three times
+ * the silence, but at most the head's absence. A member below a hung relay needs no more. */
+uint64_t api_faults_lost_ms(const struct api_faults *f);
 
 #endif

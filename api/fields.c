@@ -68,6 +68,24 @@ void fields_refuse(struct fields *f, const char *name, const char *fmt, ...)
     err_set(f->err, "%s: %s", name, why);
 }
 
+void fields_only(struct fields *f, const char *const *names)
+{
+    const char *key;
+    json_t *v;
+
+    if (f->bad)
+        return;
+    json_object_foreach((json_t *)f->o, key, v)
+    {
+        size_t i = 0;
+
+        while (names[i] && strcmp(names[i], key) != 0)
+            i++;
+        if (!names[i])
+            fields_refuse(f, key, "there is no such field");
+    }
+}
+
 static const json_t *find_optional(struct fields *f, const char *name)
 {
     const json_t *v = f->bad ? NULL : json_object_get(f->o, name);

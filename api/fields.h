@@ -13,7 +13,8 @@
 
 /* The first bad field sets `bad` and err. Later reads give 0, NULL or the default and leave err
  * alone, so a decoder reads everything and checks once at the end. Fields that no decoder reads are
- * ignored. An optional field whose value is null counts as absent. */
+ * ignored, unless it calls fields_only(). An optional field whose value is null counts as absent.
+ */
 struct fields {
     const json_t *o;
     struct err *err;
@@ -23,6 +24,9 @@ struct fields fields_of(const json_t *o, struct err *err); /* bad if `o` is no o
 /* Refuses `name` with "<name>: <fmt>", unless an earlier field was bad. */
 void fields_refuse(struct fields *f, const char *name, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Refuses each field whose name is not in the list, which ends with NULL. */
+void fields_only(struct fields *f, const char *const *names);
 
 uint64_t fields_u64(struct fields *f, const char *name, uint64_t max);
 uint64_t fields_u64_or(struct fields *f, const char *name, uint64_t max, uint64_t absent);

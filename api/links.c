@@ -24,6 +24,48 @@ const char *api_link_role_word(enum api_link_role role)
     return role_words[role];
 }
 
+static void path_decode(struct fields *f, struct api_link_path *p)
+{
+    fields_word(f, "own", p->own, sizeof(p->own));
+    fields_word(f, "other", p->other, sizeof(p->other));
+    p->up = (uint32_t)fields_u64(f, "up", UINT32_MAX);
+    p->mapped_out = (uint32_t)fields_u64(f, "mappedOut", UINT32_MAX);
+    p->round_trip_ms = fields_i64_or(f, "roundTripMs", -1, INT64_MAX, -1);
+}
+
+static void paths_decode(struct fields *f, struct api_link_peer *p)
+{
+    const json_t *list = fields_array_or_null(f, "addresses", API_LINK_PATHS_MAX);
+
+    p->npaths = json_array_size(list);
+    for (size_t i = 0; i < p->npaths && !f->bad; i++) {
+        struct fields e = fields_of(json_array_get(list, i), f->err);
+
+        path_decode(&e, &p->paths[i]);
+        if (e.bad)
+            err_wrap(f->err, "addresses[%zu]", i);
+        f->bad = e.bad;
+    }
+}
+
+static json_t *paths_encode(const struct api_link_peer *p)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < p->npaths; i++) {
+        const struct api_link_path *x = &p->paths[i];
+        json_t *o = json_object();
+
+        fields_put_str(o, "own", x->own, API_LINK_ADDRESS_MAX - 1);
+        fields_put_str(o, "other", x->other, API_LINK_ADDRESS_MAX - 1);
+        fields_put_u64(o, "up", x->up);
+        fields_put_u64(o, "mappedOut", x->mapped_out);
+        fields_put_i64(o, "roundTripMs", x->round_trip_ms);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
 static void peer_decode(struct fields *f, struct api_link_peer *p)
 {
     p->vpid = (uint32_t)fields_u64(f, "vpid", UINT32_MAX);
@@ -34,6 +76,7 @@ static void peer_decode(struct fields *f, struct api_link_peer *p)
     p->queued_bytes = fields_u64(f, "queuedBytes", INT64_MAX);
     p->lost = fields_u64(f, "lost", INT64_MAX);
     p->sent_again = fields_u64(f, "sentAgain", INT64_MAX);
+    paths_decode(f, p);
 }
 
 static json_t *peer_encode(const struct api_link_peer *p)
@@ -48,6 +91,7 @@ static json_t *peer_encode(const struct api_link_peer *p)
     fields_put_u64(o, "queuedBytes", p->queued_bytes);
     fields_put_u64(o, "lost", p->lost);
     fields_put_u64(o, "sentAgain", p->sent_again);
+    json_object_set_new(o, "addresses", paths_encode(p));
     return o;
 }
 

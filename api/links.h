@@ -11,11 +11,23 @@
 
 /* {"vpid": 1,
  *  "peers": [{"vpid": 0, "role": "parent", "up": 2, "mappedOut": 0, "roundTripMs": 1,
- *             "queuedBytes": 0, "lost": 3, "sentAgain": 12}]}
+ *             "queuedBytes": 0, "lost": 3, "sentAgain": 12,
+ *             "addresses": [{"own": "10.1.0.2", "other": "10.1.0.1", "up": 1, "mappedOut": 0,
+ *                            "roundTripMs": 1}]}]}
  * The first vpid is that of the daemon that answers. `lost` and `sentAgain` count since the peer
- * became its neighbour. */
+ * became its neighbour. `addresses` has each pair of addresses that links join at present; a daemon
+ * that does not send it is of release 0.1.0. */
 enum api_link_role { API_LINK_PARENT, API_LINK_CHILD };
 const char *api_link_role_word(enum api_link_role role);
+
+#define API_LINK_ADDRESS_MAX 46 /* text of an IPv4 or IPv6 address, with its end */
+#define API_LINK_PATHS_MAX 8    /* a neighbour has no more links */
+
+struct api_link_path { /* the links between two addresses */
+    char own[API_LINK_ADDRESS_MAX], other[API_LINK_ADDRESS_MAX];
+    uint32_t up, mapped_out;
+    int64_t round_trip_ms; /* as below, of these links */
+};
 
 struct api_link_peer {
     uint32_t vpid;
@@ -26,6 +38,8 @@ struct api_link_peer {
     uint64_t queued_bytes; /* of frames that wait or are not acknowledged */
     uint64_t lost;         /* links that broke or fell silent */
     uint64_t sent_again;   /* frames, after the failure of a link */
+    size_t npaths;
+    struct api_link_path paths[API_LINK_PATHS_MAX];
 };
 
 struct api_links {

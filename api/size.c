@@ -38,6 +38,7 @@ int api_size_decode(const json_t *body, struct api_size *out, struct err *err)
     struct fields f = fields_of(body, err);
     out->sequence = fields_u64(&f, "sequence", INT64_MAX);
     out->members = (uint32_t)fields_u64(&f, "members", API_TARGETS_MAX);
+    fields_only(&f, (const char *const[]){"sequence", "members", "min", "max", NULL});
     api_size_limits_decode(&f, &out->limits);
     if (!f.bad)
         return 0;
@@ -60,6 +61,7 @@ int api_shutdown_decode(const json_t *body, struct api_shutdown *out, struct err
     *out = (struct api_shutdown){0};
     struct fields f = fields_of(body, err);
     out->deadline_s = (int64_t)fields_u64(&f, "deadlineSeconds", API_DEADLINE_MAX);
+    fields_only(&f, (const char *const[]){"deadlineSeconds", NULL});
     if (!f.bad)
         return 0;
     *out = (struct api_shutdown){0};

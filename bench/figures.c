@@ -3,6 +3,7 @@
 #include "bench/figures.h"
 
 #include <malloc.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,4 +65,13 @@ double heap_bytes(void)
     struct mallinfo2 m = mallinfo2();
 
     return (double)(m.uordblks + m.hblkhd);
+}
+
+void use_cpu(int cpu)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    (void)sched_setaffinity(0, sizeof(one), &one);
 }

@@ -13,5 +13,6 @@ double quantile(const double *v, size_t n, double q);
 /* A field of /proc/self/smaps_rollup, "Rss:", "Pss:", "Private_Dirty:"; in KiB, 0 if unknown. */
 long self_kib(const char *field);
 double heap_bytes(void); /* that are allocated */
+void use_cpu(int cpu);   /* this one alone, if there is one of this number */
 
 #endif

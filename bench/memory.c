@@ -56,12 +56,17 @@ static struct head *admit(struct members *m, struct rml *rml, struct out *out, e
     char host[64];
     char address[64];
     struct msg_member x = {.epoch = {0x1234, 1}, .port = 7400, .slots = 2};
+    struct err err = {0};
     struct head *l;
 
     members_init(m, 0, 64);
     name(&x, names, host, address);
     members_add(m, &x, 1);
-    l = head_create(&o, out, m, rml);
+    l = head_create(&o, out, m, rml, &err);
+    if (!l) {
+        fprintf(stderr, "bench: %s\n", err.msg);
+        exit(1);
+    }
     for (uint32_t i = 0; i < n; i++) {
         x.vpid = nth(i, n);
         if (x.vpid == 0)

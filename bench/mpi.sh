@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Measures local DVMs with real MPI programs, and the throughput of prun; one JSON line per figure.
+# Measures local DVMs with real MPI programs; one JSON line per figure.
 #
-# MPI_JOBS, PAIRS, CAT_BYTES: numbers of jobs and pairs, and bytes of input.
+# MPI_JOBS, PAIRS: numbers of jobs and pairs.
 set -euo pipefail
 MPI_JOBS=${MPI_JOBS:-200}
 PAIRS=${PAIRS:-3}
-CAT_BYTES=${CAT_BYTES:-1000000000}
 # shellcheck source=bench/lib.bash
 source "$(dirname "${BASH_SOURCE[0]}")/lib.bash"
 HELLO=$ROOT/build/examples/mpi_hello
@@ -50,24 +49,5 @@ crowd() {
           ratio: ([range($ours | length) | $ours[.][0] / $theirs[.][0]] | median)}'
 }
 
-peak() { awk '/^VmHWM:/ {print $2}' "/proc/$1/status"; }
-
-# cat: bytes into prun, through one rank of four, and out again: rate, and the most memory of each process on the way.
-through() {
-    local start took before_head before_member prun
-    prte start -n 4 --slots 2 > /dev/null
-    before_head=$(peak "$(prted_of 0)")
-    before_member=$(peak "$(prted_of 1)")
-    start=$(now_us)
-    prun=$(head -c "$CAT_BYTES" /dev/zero | { timeout --kill-after=10 "$LIMIT" /usr/bin/time -f %M -o "$dir/peak" "$BIN/prun" -n 4 cat; } | cksum)
-    took=$(($(now_us) - start))
-    [ "$prun" = "$(head -c "$CAT_BYTES" /dev/zero | cksum)" ] || { echo "bench: other bytes came out of cat" >&2; exit 1; }
-    emit cat bytes "$CAT_BYTES" seconds "$(jq -n "$took / 1000000")" mb_per_s "$(jq -n "$CAT_BYTES / $took")" \
-        prun_peak_kib "$(cat "$dir/peak")" \
-        head_growth_kib $(($(peak "$(prted_of 0)") - before_head)) member_growth_kib $(($(peak "$(prted_of 1)") - before_member))
-    prte stop > /dev/null
-}
-
 hello
 crowd
-through

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the benchmarks named (default: memory repair xcast local mpi heap) and prints JSON lines. Times are printed and never checked.
+# Runs the benchmarks named (default: memory repair xcast links local head mpi heap) and prints JSON lines. Times are printed and never checked.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$here/.." && pwd)
@@ -16,11 +16,11 @@ machine() {
 }
 
 machine
-[ $# -gt 0 ] || set -- memory repair xcast local mpi heap
+[ $# -gt 0 ] || set -- memory repair xcast links local head mpi heap
 for name in "$@"; do
     case $name in
     memory | repair | xcast | floor) "$HELPERS/$name" ;;
-    local | mpi | heap | k8s) "$here/$name.sh" ;;
-    *) printf 'bench: %s is none of memory, repair, xcast, floor, local, mpi, heap, k8s\n' "$name" >&2; exit 2 ;;
+    links | local | head | mpi | heap | k8s | operator) "$here/$name.sh" ;;
+    *) printf 'bench: %s is none of memory, repair, xcast, floor, links, local, head, mpi, heap, k8s, operator\n' "$name" >&2; exit 2 ;;
     esac
 done

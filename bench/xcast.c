@@ -94,7 +94,7 @@ static struct ev *post(struct net *t, enum kind kind, uint32_t vpid, uint64_t co
 
 static void connect_to(struct net *t, uint32_t vpid, const struct out_connect *a)
 {
-    uint32_t peer = (uint32_t)strtoul(a->host + strlen("x-"), NULL, 10); /* HOST */
+    uint32_t peer = (uint32_t)strtoul(a->ways[0].host + strlen("x-"), NULL, 10); /* HOST */
 
     side_add(t, vpid, a->conn, peer, ++t->conns);
     side_add(t, peer, t->conns, vpid, a->conn);
@@ -165,8 +165,10 @@ static void deliver(struct net *t, struct ev *e)
         side_free(t, s);
         core_conn_closed(n->core, e->conn, "closed");
     } else {
-        core_conn_open(n->core, e->conn, e->kind == OPEN_IN,
-                       s->peer ? API_ROLE_MEMBER : API_ROLE_HEAD, "bench");
+        core_conn_open(n->core, e->conn,
+                       &(struct core_conn){.incoming = e->kind == OPEN_IN,
+                                           .role = s->peer ? API_ROLE_MEMBER : API_ROLE_HEAD,
+                                           .cluster = "bench"});
     }
     n->cpu_ms += cpu_ms() - start;
     drain(t, e->vpid);

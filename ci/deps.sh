@@ -12,7 +12,7 @@ packages=(
     build-essential pkg-config git ca-certificates patch xz-utils
     libpmix-dev libopenmpi-dev openmpi-bin libevent-dev libhwloc-dev libcurl4-openssl-dev
     libyaml-dev libjansson-dev libssl-dev uthash-dev libcmocka-dev
-    bats jq curl openssl procps iproute2 util-linux clang-format clang-tidy shellcheck
+    bats jq curl openssl procps iproute2 nftables util-linux clang-format clang-tidy shellcheck
     help2man universal-ctags clang "libclang-rt-$clang-dev" llvm gcovr spin
 )
 

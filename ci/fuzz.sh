@@ -11,7 +11,8 @@ shift
 seconds=${FUZZ_SECONDS:-240}
 share=$((seconds / $# > 0 ? seconds / $# : 1))
 work=$build/run
-decoders=(dvm/protocol/wire/{frame,job,client,piece}.c dvm/protocol/wire/msg/*.c dvm/host/cred/cred.c dvm/protocol/member/{nidmap,facts}.c dvm/protocol/head/journal/record{,_campaign,_job_map}.c dvm/protocol/map/topo.c dvm/host/spawner/spawn_msg.c dvm/host/stager/words.c dvm/host/iof/{iof,tap}.c dvm/host/pmix/{store,jobtable}.c dvm/host/app/*.c dvm/host/services/{foreign_jobs,pulled_output}.c api/{campaign,dvm,event,fields,job_state,member_state,reason,size}.c)
+# The report lists how many lines of each of these files the targets have reached.
+decoders=(operator/http/http.c operator/kube/{kube,config}.c operator/cache/{cache,store}.c operator/dvm/dvm.c operator/model/{cluster,record,grants,policy,security}.c operator/reconcile/{child,pod,headlink}.c operator/lease/election.c dvm/protocol/wire/{frame,job,client,piece}.c dvm/protocol/wire/msg/*.c dvm/host/cred/cred.c dvm/protocol/member/{nidmap,facts}.c dvm/protocol/head/journal/record{,_campaign,_job_map,_job_progress}.c dvm/protocol/map/topo.c dvm/host/spawner/{spawn_msg,clean_journal}.c dvm/host/stager/words.c dvm/host/iof/{iof,tap}.c dvm/host/pmix/{store,jobtable}.c dvm/host/app/*.c dvm/host/services/{foreign_jobs,pulled_output}.c api/{campaign,dvm,event,fields,job_state,member_state,reason,size}.c)
 failed=0
 
 llvm() {
@@ -59,7 +60,8 @@ run() {
         show_crash
         return
     fi
-    echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs in $share s;" \
+    echo "$name: $(sed -n 's/^stat::number_of_executed_units: *//p' "$log") inputs," \
+        "$(sed -n 's/^bytes: //p' "$log") bytes in $share s;" \
         "$(sed -n 's/^types: //p' "$log")"
     if grep '^type not reached' "$log"; then
         failed=1

@@ -16,7 +16,7 @@ declare -A allowed=(
     [dvm-connect]='libssl libcrypto'
     [dvm-stage]='libcrypto'
     [dvm-spawner]='' # static
-    [dvm-operator]='libevent libevent_openssl libevent_pthreads libcurl libyaml libjansson libssl libcrypto'
+    [dvm-operator]='libevent_core libevent_extra libevent_openssl libcurl libyaml libjansson libssl libcrypto'
 )
 
 # Names without versions: libevent-2.1.so.7 is libevent.

@@ -162,7 +162,7 @@ gate_journal() {
         no_match 'struct campaign \*\)?draft' |
         refuse "can change a campaign without a record" || rc=1
     code_files | only '^dvm/protocol/head/' | no_match '/test/|/jobs/job_table\.c$' |
-        matching_code "$(call 'fsm_step') *&job_fsm|.*kept->[a-z_.>-]*[a-z_]+ *([-+|&^]?=[^=]|[+][+]|--)" |
+        matching_code "$(call 'fsm_step') *&job_fsm|.*kept->[][a-z0-9_.>-]*[]a-z_] *([-+|&^]?=[^=]|[+][+]|--)" |
         refuse "changes jobs without a record" || rc=1
     return "$rc"
 }

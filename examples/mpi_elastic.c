@@ -5,6 +5,7 @@
  *   -    what the last +N has brought is released
  *   xN   N ranks are spawned, which compute with these ones, say where they run, and end
  *   tN   requests from now on have N seconds
+ *   k    extensions from now on stay when the job has ended
  * Without steps: +1 -. Ends with 1 at the first request that is refused or fails. */
 #include <mpi.h>
 #include <pmix.h>
@@ -29,6 +30,7 @@ static struct {
 
 static char extension[64]; /* the last one's name */
 static int timeout_s;
+static bool keeps;
 
 static const char *text_of(const pmix_info_t *info, size_t n, const char *key)
 {
@@ -70,15 +72,18 @@ static bool await_end(const char *id)
 /* Answered twice: at once, and by an event when it is done, unless there was nothing to do. */
 static bool ask(bool extend, const pmix_info_t *what)
 {
-    pmix_info_t with[2] = {*what}, *results = NULL;
-    size_t n = 0;
+    pmix_info_t with[3] = {*what}, *results = NULL;
+    size_t n = 0, nwith = 1;
     char id[64] = "";
     bool over;
 
-    PMIX_INFO_LOAD(&with[1], PMIX_TIMEOUT, &timeout_s, PMIX_INT);
+    if (timeout_s)
+        PMIX_INFO_LOAD(&with[nwith++], PMIX_TIMEOUT, &timeout_s, PMIX_INT);
+    if (extend && keeps)
+        PMIX_INFO_LOAD(&with[nwith++], "dvm.alloc.keep", NULL, PMIX_BOOL);
     end.told = false;
     pmix_status_t rc = PMIx_Allocation_request(extend ? PMIX_ALLOC_EXTEND : PMIX_ALLOC_RELEASE,
-                                               with, timeout_s ? 2 : 1, &results, &n);
+                                               with, nwith, &results, &n);
     if (rc == PMIX_SUCCESS)
         snprintf(id, sizeof(id), "%s", text_of(results, n, PMIX_ALLOC_ID));
     printf("elastic: %s %s\n", extend ? "extend" : "release", *id ? id : PMIx_Error_string(rc));
@@ -157,6 +162,8 @@ static bool do_step(const char *program, const char *step, int rank)
         return spawn(program, (int)n, rank);
     if (*step == 't')
         timeout_s = (int)n;
+    else if (*step == 'k')
+        keeps = true;
     else if (rank == 0)
         ok = step[1] ? ask_for(*step == '+', (uint64_t)n) : give_back();
     MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Parents spawn children, sum up with them over the intercommunicator and part. usage: mpi_spawn
- * [CHILDREN] */
+ * [CHILDREN [ROUNDS]] */
 #include <mpi.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,7 @@ static int child(MPI_Comm parent)
     return 0;
 }
 
-static void parent(const char *program, int children)
+static void parent(const char *program, int children, bool last)
 {
     char *args[] = {"child", NULL};
     int rank, size, place, got, *codes = calloc((size_t)children, sizeof(*codes));
@@ -64,9 +65,15 @@ static void parent(const char *program, int children)
         fail("rank among all", place, rank);
     MPI_Comm_free(&all);
     MPI_Comm_disconnect(&inter);
-    if (rank == 0)
+    if (rank == 0 && last)
         printf("spawn: parents=%d children=%d ok\n", size, children);
     free(codes);
+}
+
+static void spawn_rounds(const char *program, int children, int rounds)
+{
+    for (int i = 1; i <= rounds; i++)
+        parent(program, children, i == rounds);
 }
 
 int main(int argc, char **argv)
@@ -78,7 +85,8 @@ int main(int argc, char **argv)
     if (up != MPI_COMM_NULL)
         child(up);
     else
-        parent(argv[0], argc > 1 ? (int)strtol(argv[1], NULL, 10) : 2);
+        spawn_rounds(argv[0], argc > 1 ? (int)strtol(argv[1], NULL, 10) : 2,
+                     argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1);
     MPI_Finalize();
     return 0;
 }

@@ -19,10 +19,13 @@
 #include "operator/reconcile/reconcile.h"
 
 #include <getopt.h>
+#include <link.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -251,6 +254,28 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
     return 0;
 }
 
+/* --- memory */
+
+/* Gives up the pages of a program's or library's code and constants that were read from its file;
+ * those that are used again come back from there. A segment that is written to is left alone. */
+static int drop_clean_pages(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *s = &info->dlpi_phdr[i];
+        uintptr_t from = (info->dlpi_addr + s->p_vaddr) & ~(page - 1);
+        uintptr_t to = (info->dlpi_addr + s->p_vaddr + s->p_filesz + page - 1) & ~(page - 1);
+
+        if (s->p_type != PT_LOAD || (s->p_flags & PF_W) || to <= from)
+            continue;
+        /* Otherwise a page comes back with its neighbours, used or not. */
+        (void)madvise((void *)from, to - from, MADV_RANDOM);
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    }
+    return 0;
+}
+
 /* --- work: the reconcilers exist while this operator leads */
 
 static void stop_work(struct program *p)
@@ -279,6 +304,8 @@ static void on_synced(void *arg)
     if (p->ready || !work_synced(p))
         return;
     p->ready = true;
+    /* Most of what was read until now is of the start: linking, and the set-up of OpenSSL. */
+    (void)dl_iterate_phdr(drop_clean_pages, NULL);
     log_info("ready");
 }
 
@@ -408,6 +435,7 @@ static void on_scrape(struct metrics_sample *out, void *arg)
     struct program *p = arg;
 
     out->kube = kube_stats(p->kube);
+    out->times = kube_times(p->kube);
     out->leads = p->nreconcilers > 0;
     for (size_t i = 0; i < p->nreconcilers; i++)
         out->queue_depth += reconciler_queue_depth(p->reconcilers[i]);
@@ -480,6 +508,15 @@ static void raise_limits(void)
         log_warn("the limit of open files cannot be raised");
 }
 
+/* Threads that resolve names would each have an arena of their own. Large blocks are mapped: they
+ * leave no holes, and of libcurl's buffer for sending, one for each head, only the first page is
+ * used. */
+static void limit_memory(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 16384);
+}
+
 static int open_all(struct program *p, const struct flags *f, struct err *err)
 {
     p->loop = loop_create(err);
@@ -524,6 +561,7 @@ int main(int argc, char **argv)
     }
     log_init("dvm-operator", f.level);
     raise_limits();
+    limit_memory();
     int rc = open_all(&p, &f, &err) || loop_run(p.loop, &err);
     if (rc)
         log_error("%s", err.msg);

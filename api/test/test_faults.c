@@ -52,6 +52,18 @@ static void an_absence_without_time_for_a_call_to_the_head_is_refused(void **sta
     assert_refused((struct api_faults){5000, 10000, 19999}, "twice the link grace, 20 s");
 }
 
+static void
+a_daemon_is_lost_after_three_times_the_silence_whatever_the_absence_of_the_head(void **state)
+{
+    struct api_faults f = API_FAULTS_DEFAULTS;
+
+    assert_int_equal(api_faults_lost_ms(&f), 30000);
+    f.head_absence_ms = API_FAULTS_MAX_MS;
+    assert_int_equal(api_faults_lost_ms(&f), 30000);
+    f.head_absence_ms = 20000;
+    assert_int_equal(api_faults_lost_ms(&f), 20000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -59,6 +71,8 @@ int main(void)
         cmocka_unit_test(values_out_of_bounds_are_refused_by_name),
         cmocka_unit_test(a_grace_longer_than_the_silence_is_refused),
         cmocka_unit_test(an_absence_without_time_for_a_call_to_the_head_is_refused),
+        cmocka_unit_test(
+            a_daemon_is_lost_after_three_times_the_silence_whatever_the_absence_of_the_head),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -95,7 +95,7 @@ static void a_request_with_more_targets_than_allowed_is_refused(void **state)
 
 static void a_request_without_drain_waits_without_a_deadline(void **state)
 {
-    json_t *o = json("{\"kind\": \"shrink\", \"sequence\": 3, \"targets\": [], \"new\": {}}");
+    json_t *o = json("{\"kind\": \"shrink\", \"sequence\": 3, \"targets\": []}");
     struct api_campaign_request q;
     struct err err = {0};
 
@@ -611,6 +611,10 @@ static void bad_links_are_refused_with_the_path_to_their_field(void **state)
         {PEER_BUT_SENT "}]}", "peers[0]: sentAgain: missing"},
         {"{\"vpid\": 1, \"peers\": [{\"vpid\": 0, \"role\": \"aunt\"}]}",
          "peers[0]: role: \"aunt\" is not known here"},
+        {PEER_BUT_SENT ", \"sentAgain\": 1, \"addresses\": [{\"own\": \"\"}]}]}",
+         "peers[0]: addresses[0]: own: empty"},
+        {PEER_BUT_SENT ", \"sentAgain\": 1, \"addresses\": [1, 2, 3, 4, 5, 6, 7, 8, 9]}]}",
+         "peers[0]: addresses: 9 elements, at most 8 are allowed"},
         {PEER_BUT_SENT ", \"sentAgain\": 1, \"roundTripMs\": -2}]}",
          "peers[0]: roundTripMs: -2 is not within -1 to 9223372036854775807"},
     };
@@ -632,9 +636,13 @@ static void links_survive_the_round_trip(void **state)
     json_t *a =
         json("{\"vpid\": 1, \"peers\": ["
              "{\"vpid\": 0, \"role\": \"parent\", \"up\": 2, \"mappedOut\": 1, \"roundTripMs\": 7, "
-             "\"queuedBytes\": 65536, \"lost\": 3, \"sentAgain\": 12},"
+             "\"queuedBytes\": 65536, \"lost\": 3, \"sentAgain\": 12, \"addresses\": ["
+             "{\"own\": \"10.1.0.2\", \"other\": \"10.1.0.1\", \"up\": 2, \"mappedOut\": 0, "
+             "\"roundTripMs\": 7},"
+             "{\"own\": \"fd00::2\", \"other\": \"fd00::1\", \"up\": 0, \"mappedOut\": 1, "
+             "\"roundTripMs\": -1}]},"
              "{\"vpid\": 4, \"role\": \"child\", \"up\": 0, \"mappedOut\": 0, \"roundTripMs\": -1, "
-             "\"queuedBytes\": 0, \"lost\": 1, \"sentAgain\": 0}]}");
+             "\"queuedBytes\": 0, \"lost\": 1, \"sentAgain\": 0, \"addresses\": []}]}");
     struct err err = {0};
     struct api_links l;
 
@@ -649,9 +657,51 @@ static void links_survive_the_round_trip(void **state)
     json_decref(b);
 }
 
+static void an_unknown_field_of_a_request_is_refused_by_its_name(void **state)
+{
+    static const struct {
+        const char *body, *why;
+    } rows[] = {
+        {"{'kind':'shrink','sequence':1,'targets':[1],'drian':{}}",
+         "drian: there is no such field"},
+        {"{'kind':'shrink','sequence':1,'targets':[1],'deadlineSeconds':3}",
+         "deadlineSeconds: there is no such field"},
+        {"{'kind':'shrink','sequence':1,'targets':[1],'drain':{'mode':'Kill','after':3}}",
+         "drain: after: there is no such field"},
+        {"{'kind':'grow','sequence':1,'targets':[1],'deadline':3}",
+         "deadline: there is no such field"},
+    };
+    struct api_campaign_request q;
+    struct api_shutdown shutdown;
+    struct api_size size;
+    struct err err;
+    json_t *o;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[256];
+
+        snprintf(text, sizeof(text), "%s", rows[i].body);
+        for (char *c = text; *c; c++)
+            *c = (char)(*c == '\'' ? '"' : *c);
+        o = json_loads(text, 0, NULL);
+        assert_int_equal(api_campaign_request_decode(o, &q, &err), -1);
+        assert_string_equal(err.msg, rows[i].why);
+        json_decref(o);
+    }
+    o = json_pack("{s:i, s:i, s:i}", "sequence", 1, "members", 2, "memebrs", 3);
+    assert_int_equal(api_size_decode(o, &size, &err), -1);
+    assert_string_equal(err.msg, "memebrs: there is no such field");
+    json_decref(o);
+    o = json_pack("{s:i, s:i}", "deadlineSeconds", 1, "now", 1);
+    assert_int_equal(api_shutdown_decode(o, &shutdown, &err), -1);
+    assert_string_equal(err.msg, "now: there is no such field");
+    json_decref(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_unknown_field_of_a_request_is_refused_by_its_name),
         cmocka_unit_test(a_bad_campaign_request_is_refused_by_the_name_of_its_field),
         cmocka_unit_test(a_request_with_more_targets_than_allowed_is_refused),
         cmocka_unit_test(a_request_without_drain_waits_without_a_deadline),

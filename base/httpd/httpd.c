@@ -352,6 +352,23 @@ static int identify_client(const struct httpd_conn *conn, struct httpd_req *req)
     return 0;
 }
 
+/* A second length, or a length beside chunks, says that the body ends elsewhere: a proxy before
+ * this server may have seen another request (RFC 9112, section 6.3). */
+static bool has_two_lengths(struct evhttp_request *ev)
+{
+    const struct evkeyval *h;
+    int lengths = 0;
+
+    TAILQ_FOREACH(h, evhttp_request_get_input_headers(ev), next)
+    {
+        if (strcasecmp(h->key, "Content-Length") == 0)
+            lengths += strchr(h->value, ',') ? 2 : 1;
+        else if (strcasecmp(h->key, "Transfer-Encoding") == 0)
+            lengths++;
+    }
+    return lengths > 1;
+}
+
 static void route_request(const struct httpd *h, struct httpd_req *req)
 {
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req->ev);
@@ -363,6 +380,11 @@ static void route_request(const struct httpd *h, struct httpd_req *req)
     void *arg = NULL;
     int status;
 
+    if (has_two_lengths(req->ev)) {
+        evhttp_add_header(evhttp_request_get_output_headers(req->ev), "Connection", "close");
+        httpd_refuse(req, HTTP_BADREQUEST, "BadRequest", "the body's length is given twice");
+        return;
+    }
     if (query && evhttp_parse_query_str(query, &req->query) < 0) {
         httpd_refuse(req, HTTP_BADREQUEST, "BadQuery", "the query cannot be parsed");
         return;

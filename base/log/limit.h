@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #define LOG_LIMIT_MS 30000
-#define LOG_LIMIT_KEYS 8
+#define LOG_LIMIT_KEYS 32
 
 /* The keys of one subject, for example of one cluster. All zero at first; owns nothing. */
 struct log_limit {

@@ -5,7 +5,8 @@
  * verify the peer against the bundle, and the peer's cluster, role and name.
  *
  * Invariants: both sides show a certificate; a connection uses the files that were there when it
- * was created, and keeps them; there is no resumption, so every connection is verified.
+ * was created, and keeps them; every connection is verified, also one that resumes a session
+ * (resume.c).
  *
  * Failures: a file that is unreadable, or a key that does not fit its certificate, is an error that
  * names the file; a refresh then keeps the old contents in force. */
@@ -67,20 +68,16 @@ static SSL_CTX *create_ssl_ctx(const struct tls_ctx *t, struct err *err)
         return NULL;
     }
     SSL_CTX_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
-    /* No resumption: every connection is verified against the trust bundle that is in force. */
-    SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
     /* The certificate's file says which chain is sent. OpenSSL would build one of the trust bundle
      * in each handshake and send the authority's certificate too, which every peer has: a third of
      * the time of a handshake on both sides. */
     SSL_CTX_set_mode(ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                               SSL_MODE_RELEASE_BUFFERS | SSL_MODE_NO_AUTO_CHAIN);
-    if (SSL_CTX_set_num_tickets(ssl, 0) != 1 ||
-        SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) != 1) {
+    if (SSL_CTX_set_min_proto_version(ssl, TLS1_3_VERSION) != 1) {
         tls_err(err, "setting a TLS context up");
         goto error;
     }
-    if (load_files(t, ssl, err) < 0)
+    if (tls_resume_init(ssl, err) < 0 || load_files(t, ssl, err) < 0)
         goto error;
     return ssl;
 error:
@@ -128,6 +125,7 @@ void tls_ctx_destroy(struct tls_ctx *t)
 {
     if (!t)
         return;
+    tls_resume_drop_all(t);
     SSL_CTX_free(t->ssl);
     free(t->ca);
     free(t->cert);
@@ -150,6 +148,7 @@ int tls_ctx_refresh(struct tls_ctx *t, struct err *err)
     ssl = create_ssl_ctx(t, err);
     if (!ssl)
         return -1;
+    tls_resume_drop_all(t);
     SSL_CTX_free(t->ssl);
     t->ssl = ssl;
     memcpy(t->seen, now, sizeof(now));

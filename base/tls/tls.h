@@ -50,6 +50,18 @@ struct tls_peer {
 int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
 
+/* Resumption: a handshake without signatures, if both sides ask for it before their handshakes. The
+ * certificate of the peer is verified as in a full one. `server` names the server to a client, for
+ * example by host and port; NULL for a server. A session that cannot be resumed costs a full
+ * handshake. */
+#define TLS_SESSIONS_MAX 4 /* kept for a server; each is used once */
+#define TLS_SERVERS_MAX 64 /* for which sessions are kept; the oldest is dropped */
+void tls_resume(struct tls_ctx *t, SSL *ssl, const char *server);
+/* Of a client whose handshake was complete, before the connection is freed: keeps its session. */
+void tls_keep(struct tls_ctx *t, SSL *ssl, const char *server);
+bool tls_resumed(const SSL *ssl); /* after the handshake */
+size_t tls_servers(const struct tls_ctx *t);
+
 /* Signs `data` with our own key, for every holder of the trust bundle. `use` is put before the
  * signed bytes, so a signature for one use is valid for no other. It does not begin with a space,
  * so it is valid for no handshake either (RFC 8446, 4.4.3).
@@ -92,5 +104,16 @@ struct tls_life {
 /* Of the first certificate in a PEM text; it is not verified. */
 int tls_cert_life(const char *cert_pem, struct tls_life *out, struct err *err)
     __attribute__((warn_unused_result));
+
+/* Trust bundles, as PEM texts; NULL and a text that is no PEM have no certificate. Of `cert_pem`
+ * the first certificate counts. */
+size_t tls_bundle_count(const char *bundle_pem);
+bool tls_bundle_has(const char *bundle_pem, const char *cert_pem);
+/* True if both have the same certificates, in any order. */
+bool tls_bundle_same(const char *a_pem, const char *b_pem);
+/* The n-th certificate of the bundle, counted from 0, on the heap; NULL: there is none. */
+char *tls_bundle_nth(const char *bundle_pem, size_t n);
+/* The certificate of the bundle whose key has signed this one, on the heap; NULL: there is none. */
+char *tls_bundle_issuer(const char *bundle_pem, const char *cert_pem);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of base/tls share: the context, errors of OpenSSL, and fields of a subject. */
+/* What the files of base/tls share: the context, errors of OpenSSL, fields of a subject, and kept
+ * sessions. */
 #ifndef BASE_TLS_TLS_PRIVATE_H
 #define BASE_TLS_TLS_PRIVATE_H
 
@@ -17,6 +18,7 @@ struct tls_ctx {
     char *key;
     struct stat seen[TLS_FILES];
     SSL_CTX *ssl;
+    struct tls_sessions *sessions; /* of clients, by server */
 };
 
 /* Like err_set(); appends the oldest error of OpenSSL's queue and empties the queue. */
@@ -30,5 +32,9 @@ int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct 
 /* Reads all three fields. */
 int tls_subject(const X509 *cert, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
+
+/* resume.c */
+int tls_resume_init(SSL_CTX *ssl, struct err *err) __attribute__((warn_unused_result));
+void tls_resume_drop_all(struct tls_ctx *t);
 
 #endif

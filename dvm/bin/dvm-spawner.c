@@ -15,7 +15,7 @@
 #define EXIT_USAGE 2
 
 static const char usage_text[] =
-    "Usage: dvm-spawner SOCKET DAEMON TOKEN GRACE LEVEL [WORD...]\n"
+    "Usage: dvm-spawner SOCKET DAEMON TOKEN GRACE LEVEL DIR [WORD...]\n"
     "Creates, reaps and cleans up after the ranks of a daemon. prted becomes it at its start, "
     "with\n"
     "the daemon proper as its child; it is of no use to anybody else.\n"
@@ -25,6 +25,7 @@ static const char usage_text[] =
     "  TOKEN    16 hex digits that the marks of its ranks begin with\n"
     "  GRACE    milliseconds from SIGTERM to SIGKILL for the ranks, after the daemon's end\n"
     "  LEVEL    of the log: error, warn, info, debug\n"
+    "  DIR      session directory, for the list of paths to be removed; empty: no list is kept\n"
     "  WORD     the daemon's own command line, for ps to show whose it is\n"
     "\n"
     "  --help, --version\n"
@@ -81,8 +82,8 @@ int main(int argc, char **argv)
         return fputs(usage_text, stdout) < 0;
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return puts("dvm-spawner " DVM_VERSION) < 0;
-    if (argc < 6)
-        return report_usage("socket, daemon, token, grace and level are needed");
+    if (argc < 7)
+        return report_usage("socket, daemon, token, grace, level and directory are needed");
     if (!is_packets(parse_number(argv[1])))
         return report_usage("the socket does not keep message boundaries");
     if (!is_child(parse_number(argv[2])))
@@ -95,5 +96,5 @@ int main(int argc, char **argv)
     if (log_level_parse(argv[5], &level) < 0)
         return report_usage("no such level");
     log_init("dvm-spawner", level);
-    spawner_run(parse_number(argv[1]), parse_number(argv[2]), mark, (uint32_t)grace_ms);
+    spawner_run(parse_number(argv[1]), parse_number(argv[2]), mark, (uint32_t)grace_ms, argv[6]);
 }

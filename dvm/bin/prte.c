@@ -15,6 +15,7 @@
 #include "base/buf/buf.h"
 #include "base/conf/number.h"
 #include "dvm/host/cgroup/cgroup.h"
+#include "dvm/host/jobspec/hosts.h"
 #include "dvm/tools/cli/find.h"
 #include "dvm/tools/cli/usage.h"
 #include "dvm/tools/ldvm/ldvm.h"
@@ -36,6 +37,7 @@
 static const char help[] =
     "Usage: prte start -n N [--slots S] [--radix R] [--foreground] [--dvm DIR] [limits]\n"
     "  or:  prte resize M [--drain wait|kill] [--deadline S] [--dvm DIR]\n"
+    "  or:  prte resize --remove LIST [--drain wait|kill] [--deadline S] [--dvm DIR]\n"
     "  or:  prte stop [--deadline S] [--dvm DIR]\n"
     "  or:  prte run [-n N] [--slots S] [limits] -- <options and program, as for prun>\n"
     "\n"
@@ -52,6 +54,9 @@ static const char help[] =
     "      --daemonize       return when it is ready (default)\n"
     "\n"
     "prte resize M           change the number of members to M; prints what happens and when\n"
+    "      --remove LIST     instead of M: these members leave, '2,5:7'; the next resize fills "
+    "their\n"
+    "                        places\n"
     "      --drain wait|kill let jobs on leaving members end (default), or end them at once\n"
     "      --deadline S      end jobs that still run on leaving members after S seconds\n"
     "\n"
@@ -66,7 +71,7 @@ static const char help[] =
     "      --silence S       a connection that carries nothing for so long counts as broken\n"
     "                        (default: 10; at least the link grace)\n"
     "      --head-absence S  a member ends its ranks when the head is out of reach for so long\n"
-    "                        (default: 30; at least the silence and twice the link grace)\n"
+    "                        (default: 300; at least the silence and twice the link grace)\n"
     "\n"
     "      --dvm DIR         its directory (default: $DVM_SESSION_DIR, else\n"
     "                        ${XDG_RUNTIME_DIR:-/tmp}/dvm-$UID)\n"
@@ -87,6 +92,7 @@ enum {
     OPT_DAEMONIZE,
     OPT_DRAIN,
     OPT_DEADLINE,
+    OPT_REMOVE,
     OPT_DVM,
     OPT_HELP,
     OPT_VERSION
@@ -103,6 +109,7 @@ static const struct option longs[] = {
     {"daemonize", no_argument, NULL, OPT_DAEMONIZE},
     {"drain", required_argument, NULL, OPT_DRAIN},
     {"deadline", required_argument, NULL, OPT_DEADLINE},
+    {"remove", required_argument, NULL, OPT_REMOVE},
     {"dvm", required_argument, NULL, OPT_DVM},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
@@ -118,7 +125,7 @@ struct args {
     uint64_t members, slots, radix, deadline_s;
     struct api_faults faults;
     bool kill;
-    const char *dvm;
+    const char *dvm, *remove;
     char **rest; /* the arguments after the options, NULL-terminated */
     int nrest;
 };
@@ -217,11 +224,15 @@ static int do_resize(const struct args *a, struct err *err)
 {
     FREE_AUTO char *dir = dir_of(a);
     struct ldvm_resize_opts o = {.dir = dir, .deadline_s = -1, .kill = a->kill};
-    uint64_t members;
+    FREE_AUTO uint32_t *vpids = NULL;
+    uint64_t members = 0;
 
-    if (a->nrest != 1)
-        return usage_error(err, "resize needs one number, that of members");
-    if (number_parse(a->rest[0], "resize", 0, LDVM_MEMBERS_MAX, &members, err) < 0)
+    if (a->nrest != !a->remove)
+        return usage_error(err, "resize needs one number, that of members, or --remove LIST");
+    if (a->remove && hosts_parse(a->remove, &vpids, &o.nremove, err) < 0)
+        return WRONG;
+    o.remove = vpids;
+    if (a->nrest && number_parse(a->rest[0], "resize", 0, LDVM_MEMBERS_MAX, &members, err) < 0)
         return WRONG;
     if (a->kill && a->given & GIVEN(OPT_DEADLINE))
         return usage_error(err, "--drain kill ends jobs at once: --deadline contradicts it");
@@ -303,7 +314,8 @@ static const struct verb verbs[] = {
      GIVEN(OPT_MEMBERS) | GIVEN(OPT_SLOTS) | GIVEN(OPT_RADIX) | GIVEN_FAULTS |
          GIVEN(OPT_FOREGROUND) | GIVEN(OPT_DAEMONIZE) | GIVEN(OPT_DVM),
      false, do_start},
-    {"resize", GIVEN(OPT_DRAIN) | GIVEN(OPT_DEADLINE) | GIVEN(OPT_DVM), true, do_resize},
+    {"resize", GIVEN(OPT_DRAIN) | GIVEN(OPT_DEADLINE) | GIVEN(OPT_REMOVE) | GIVEN(OPT_DVM), true,
+     do_resize},
     {"stop", GIVEN(OPT_DEADLINE) | GIVEN(OPT_DVM), false, do_stop},
     {"run", GIVEN(OPT_MEMBERS) | GIVEN(OPT_SLOTS) | GIVEN(OPT_RADIX) | GIVEN_FAULTS, true, do_run},
 };
@@ -338,6 +350,9 @@ static int set_option(struct args *a, int opt, const char *value, struct err *er
         return set_drain(a, value, err);
     case OPT_DEADLINE:
         return number_parse(value, "--deadline", 0, SECONDS_MAX, &a->deadline_s, err);
+    case OPT_REMOVE:
+        a->remove = value;
+        return 0;
     case OPT_DVM:
         a->dvm = value;
         return value[0] ? 0 : err_set(err, "--dvm: an empty path");

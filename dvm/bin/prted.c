@@ -18,11 +18,13 @@
 #include "api/faults.h"
 #include "api/role.h"
 #include "base/buf/buf.h"
+#include "base/heap/heap.h"
 #include "base/log/log.h"
 #include "base/tls/tls.h"
 #include "dvm/host/cgroup/cgroup.h"
 #include "dvm/host/daemon.h"
 #include "dvm/host/forkserver/forkserver.h"
+#include "dvm/host/net/addresses.h"
 #include "dvm/host/spawner/spawner.h"
 
 #include <errno.h>
@@ -30,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,10 +51,11 @@ static const char usage_text[] =
     "  --tls-dir DIR         directory with ca.crt, tls.crt, tls.key\n"
     "  --session-dir DIR     directory of the local socket and of the files of running jobs\n"
     "  --host-name NAME      node name that applications see (default: the host's)\n"
-    "  --address ADDR        where other daemons reach this one (default: $POD_IP, else "
-    "127.0.0.1)\n"
+    "  --address A[,B...]    where other daemons reach this one: up to 4 addresses or interfaces,\n"
+    "                        in the order of their networks (default: $DVM_ADDRESSES, else\n"
+    "                        $POD_IP, else 127.0.0.1)\n"
     "  --bind ADDR           address to listen on (default: all of the family of --address, or\n"
-    "                        that one if it is a loopback address)\n"
+    "                        those of --address if they are loopback addresses)\n"
     "  --control-port N      head: HTTPS control API (default 7443; 0: any free one)\n"
     "  --join-port N         links between daemons (default 7400; 0: any)\n"
     "  --plain-port N        /healthz, /readyz, /metrics (default 7480; 0: any)\n"
@@ -59,6 +63,10 @@ static const char usage_text[] =
     "                        CPUs of its container's limit or cpuset, 1 if it has neither)\n"
     "  --radix N             head: fan-out of the tree, 2..1024 (default 64)\n"
     "  --size N              head: members that may join before a size message (default 0)\n"
+    "  --keep-records        head: keep its state in --session-dir; its next process there goes "
+    "on\n"
+    "                        with the jobs and members\n"
+    "  --keepers             head: members keep its state, and its next process asks them for it\n"
     "  --exit-on-leave       end the program after leaving the DVM (default: keep it, not ready)\n"
     "  --drain-seconds N     at SIGTERM wait N seconds for jobs here (default: without limit)\n"
     "  --drain-kill          at SIGTERM end jobs here at once\n"
@@ -66,8 +74,9 @@ static const char usage_text[] =
     "  --silence-ms N        a connection that carries nothing for so long counts as broken\n"
     "                        (default 10000; at least the link grace)\n"
     "  --head-absence-ms N   a member ends its ranks when the head is out of reach for so long\n"
-    "                        (default 30000; at least the silence and twice the link grace)\n"
-    "  --links N             connections to the parent, 1..8 (default 1); also by $DVM_LINKS\n"
+    "                        (default 300000; at least the silence and twice the link grace)\n"
+    "  --links N             connections to the parent, 1..8 (default: one by each of its\n"
+    "                        addresses); also by $DVM_LINKS\n"
     "  --log-level LEVEL     error, warn, info (default), debug (with microseconds); also by\n"
     "                        $DVM_LOG_LEVEL\n"
     "  --help, --version\n"
@@ -91,8 +100,11 @@ struct cmdline {
     char head_host[256];
     char session[4096];
     char *cpus;
-    hwloc_topology_t topology; /* NULL: could not be read */
-    struct err no_cpus;        /* why `cpus` is "" */
+    hwloc_topology_t topology;       /* NULL: could not be read */
+    struct err no_cpus;              /* why `cpus` is "" */
+    const char *address, *bind_addr; /* as given */
+    struct addresses addresses;
+    const char *binds[ADDRESSES_MAX];
 };
 
 static int refuse_value(struct err *err, const char *option, const char *value)
@@ -148,6 +160,8 @@ enum {
     O_RADIX,
     O_SIZE,
     O_EXIT,
+    O_KEEP,
+    O_KEEPERS,
     O_DRAIN,
     O_KILL,
     O_GRACE,
@@ -176,6 +190,8 @@ static const struct option options[] = {{"role", 1, NULL, O_ROLE},
                                         {"radix", 1, NULL, O_RADIX},
                                         {"size", 1, NULL, O_SIZE},
                                         {"exit-on-leave", 0, NULL, O_EXIT},
+                                        {"keep-records", 0, NULL, O_KEEP},
+                                        {"keepers", 0, NULL, O_KEEPERS},
                                         {"drain-seconds", 1, NULL, O_DRAIN},
                                         {"drain-kill", 0, NULL, O_KILL},
                                         {"link-grace-ms", 1, NULL, O_GRACE},
@@ -212,13 +228,19 @@ static int parse_text(struct cmdline *c, int opt, char *v, struct err *err)
         c->o.host_name = v;
         break;
     case O_ADDR:
-        c->o.address = v;
+        c->address = v;
         break;
     case O_BIND:
-        c->o.bind_addr = v;
+        c->bind_addr = v;
         break;
     case O_EXIT:
         c->o.park = false;
+        break;
+    case O_KEEP:
+        c->o.keep_records = true;
+        break;
+    case O_KEEPERS:
+        c->o.keepers = true;
         break;
     case O_KILL:
         c->o.drain_kill = true;
@@ -301,7 +323,7 @@ static int parse_environment(struct cmdline *c, struct err *err)
     const char *last = getenv(FORKSERVER_LAST);
     const char *links = getenv("DVM_LINKS");
     uint64_t *ms = &c->o.pmix_silent_ms;
-    uint64_t n = 1;
+    uint64_t n = 0;
 
     if (level && log_level_parse(level, &c->level) < 0)
         return err_set(err, "$DVM_LOG_LEVEL: \"%s\" is not allowed", level);
@@ -361,18 +383,28 @@ static int read_ordinal(struct cmdline *c, struct err *err)
     return 0;
 }
 
-/* "::" listens for IPv4 too. */
-static const char *default_bind(const char *address)
+/* Only --address may have a name: it is not written by habit. */
+static int find_addresses(struct cmdline *c, struct err *err)
 {
-    if (strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0)
-        return address;
-    return strchr(address, ':') ? "::" : "0.0.0.0";
+    const char *list = getenv("DVM_ADDRESSES");
+    const char *pod_ip = getenv("POD_IP");
+    const char *from = c->address ? "--address" : list && *list ? "$DVM_ADDRESSES" : "$POD_IP";
+
+    if (!list || !*list)
+        list = pod_ip ? pod_ip : "127.0.0.1";
+    if (addresses_parse(c->address ? c->address : list, c->address != NULL, &c->addresses, err) < 0)
+        return err_wrap(err, "%s", from);
+    c->o.naddresses = c->addresses.n;
+    c->o.addresses = (const char *const *)c->addresses.text;
+    c->o.nbinds = c->bind_addr ? 1 : addresses_to_listen(&c->addresses, c->binds);
+    if (c->bind_addr)
+        c->binds[0] = c->bind_addr;
+    c->o.binds = c->binds;
+    return 0;
 }
 
 static int complete_cmdline(struct cmdline *c, struct err *err)
 {
-    const char *pod_ip = getenv("POD_IP");
-
     gethostname(c->host, sizeof(c->host) - 1);
     if (!c->head && !c->member)
         return err_set(err, "--role head or --role member is needed");
@@ -388,11 +420,7 @@ static int complete_cmdline(struct cmdline *c, struct err *err)
         c->o.vpid = 0;
     if (!c->o.host_name)
         c->o.host_name = c->host;
-    if (!c->o.address)
-        c->o.address = pod_ip ? pod_ip : "127.0.0.1";
-    if (!c->o.bind_addr)
-        c->o.bind_addr = default_bind(c->o.address);
-    return 0;
+    return find_addresses(c, err);
 }
 
 /* On Kubernetes other pods share the node. A daemon whose node name differs from the host's
@@ -455,6 +483,7 @@ static int split_spawner(const struct cmdline *c, struct spawner_handle *spawner
     FREE_AUTO char *program = spawner_program(err);
     const struct spawner_options o = {.program = program,
                                       .level = log_level_name(c->level),
+                                      .dir = c->o.session_dir,
                                       .words = c->argv,
                                       .grace_ms = SPAWNER_GRACE_MS};
 
@@ -488,9 +517,26 @@ static int run_daemon(struct cmdline *c, struct err *err)
     return code;
 }
 
+/* Below this a daemon starts, but has none left for connections: whoever calls it waits in vain. */
+#define FILES_MIN 64u
+
+static int check_open_files(struct err *err)
+{
+    struct rlimit r;
+
+    if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_max >= FILES_MIN)
+        return 0;
+    return err_set(err, "the limit of open files is %llu, a daemon needs %u (ulimit -Hn)",
+                   (unsigned long long)r.rlim_max, FILES_MIN);
+}
+
 static int run_program(struct cmdline *c, struct err *err)
 {
-    int rc = c->last_vpid ? fork_members(c, err) : 0;
+    int rc;
+
+    if (check_open_files(err) < 0)
+        return -1;
+    rc = c->last_vpid ? fork_members(c, err) : 0;
 
     if (rc == 0)
         return prepare_session(c, err) < 0 ? -1 : run_daemon(c, err);
@@ -501,6 +547,7 @@ static int run_program(struct cmdline *c, struct err *err)
 static void free_cmdline(struct cmdline *c)
 {
     free(c->cpus);
+    addresses_free(&c->addresses);
     if (c->topology)
         hwloc_topology_destroy(c->topology);
 }
@@ -519,6 +566,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     int code;
 
+    heap_keep_frames();
     if (parse_environment(&c, &err) < 0 || parse_cmdline(&c, argc, argv, &err) < 0 ||
         complete_cmdline(&c, &err) < 0) {
         fprintf(stderr, "prted: %s; see 'prted --help'\n", err.msg);

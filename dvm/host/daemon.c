@@ -16,6 +16,7 @@
 #include "base/log/log.h"
 #include "base/tls/tls.h"
 #include "dvm/host/host.h"
+#include "dvm/host/records/records.h"
 #include "dvm/protocol/map/topo.h"
 
 #include <errno.h>
@@ -38,7 +39,8 @@ struct daemon {
     struct loop_timer *tls_timer;
     struct loop_signal *sigterm, *sigint;
     struct host_parts parts;
-    struct host *host; /* the services */
+    struct host *host;       /* the services */
+    struct records *records; /* the head's; NULL: they are not kept */
     bool draining, exiting;
     int exit_code;
 };
@@ -108,6 +110,8 @@ static void end_program(struct daemon *d, int code)
         return;
     d->exiting = true;
     d->exit_code = code;
+    if (d->records && code == 0) /* after a failure the next process of the head goes on */
+        records_remove(d->records);
     net_finish(d->parts.net, on_flushed, d); /* queued bytes are written first */
 }
 
@@ -129,10 +133,37 @@ static void log_act(const struct out_log *act)
     }
 }
 
+/* All records up to this action are the state of the core: a snapshot may replace them. */
+static void compact_records(struct daemon *d)
+{
+    BUF_AUTO struct buf b = {0};
+    struct err err = {0};
+
+    buf_init(&b, RECORD_SNAPSHOT_MAX);
+    core_snapshot(d->parts.core, &b);
+    if (b.failed || records_replace(d->records, b.data, b.len, &err) < 0)
+        log_warn("records of the head: no snapshot: %s", err.msg);
+}
+
+static void keep_records(struct daemon *d, const struct buf *data)
+{
+    struct err err = {0};
+
+    if (!d->records)
+        return;
+    if (records_put(d->records, data->data, data->len, &err) < 0)
+        log_error("%s: the end of this process will be the end of the DVM", err.msg);
+    else if (records_full(d->records))
+        compact_records(d);
+}
+
 /* The daemon's own actions. */
 static void carry_out(struct daemon *d, const struct out_act *act)
 {
     switch (act->kind) {
+    case OUT_RECORDS:
+        keep_records(d, &act->records.data);
+        break;
     case OUT_PARK:
         write_marker(d);
         break;
@@ -179,6 +210,17 @@ static void on_due(void *arg)
     enter_core(d);
     core_tick(d->parts.core);
     drain_core(d);
+}
+
+static void keep_for_service(void *arg)
+{
+    struct daemon *d = arg;
+    struct out_act act;
+
+    if (!core_next_records(d->parts.core, &act))
+        return;
+    keep_records(d, &act.records.data);
+    out_act_free(&act);
 }
 
 static void drain_for_service(void *arg)
@@ -262,7 +304,7 @@ static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
     if (!d->parts.net)
         return -1;
     *join_port = d->opts.join_port;
-    if (net_listen_tls(d->parts.net, d->opts.bind_addr, join_port, err) < 0)
+    if (net_listen_all(d->parts.net, d->opts.binds, d->opts.nbinds, join_port, err) < 0)
         return -1;
     return net_listen_local(d->parts.net, path, err);
 }
@@ -281,13 +323,25 @@ static int make_pmix(struct daemon *d, const struct spawner_handle *spawner, str
     return d->parts.pmix ? 0 : -1;
 }
 
+/* *heritage gets the records of the head's former process. */
+static int open_records(struct daemon *d, struct buf *heritage, struct err *err)
+{
+    FREE_AUTO char *path = session_path(d, "records");
+
+    d->records = records_open(path, heritage, err);
+    return d->records ? 0 : -1;
+}
+
 static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
 {
     FREE_AUTO char *marker = session_path(d, "parked");
+    BUF_AUTO struct buf heritage = {0};
     struct core_opts o = {.vpid = d->opts.vpid,
                           .cluster = d->opts.cluster,
                           .host = d->opts.host_name,
-                          .address = d->opts.address,
+                          .address = d->opts.addresses[0],
+                          .nmore = d->opts.naddresses - 1,
+                          .more = d->opts.addresses + 1,
                           .join_port = join_port,
                           .head_host = d->opts.head_host,
                           .head_port = d->opts.head_port,
@@ -295,6 +349,8 @@ static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
                           .cpus = d->opts.cpus,
                           .radix = d->opts.radix,
                           .size = d->opts.size,
+                          .keeps_records = d->opts.keep_records && d->opts.vpid == 0,
+                          .keepers = d->opts.keepers && d->opts.vpid == 0,
                           .park = d->opts.park,
                           .parked = d->opts.park && access(marker, F_OK) == 0,
                           .drain_s = d->opts.drain_s,
@@ -309,17 +365,25 @@ static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
         if (getrandom(&o.incarnation, sizeof(o.incarnation), 0) != sizeof(o.incarnation))
             return err_sys(err, errno, "a random incarnation");
     }
+    if (o.keeps_records && open_records(d, &heritage, err) < 0)
+        return -1;
+    o.heritage = heritage.len ? heritage.data : NULL;
+    o.heritage_len = heritage.len;
     d->parts.core = core_create(&o, loop_now_ms(d->loop), loop_wall_ms());
+    if (d->records && !core_inherited(d->parts.core))
+        return records_begin(d->records, err);
     return 0;
 }
 
 static int make_ctl(struct daemon *d, struct err *err)
 {
     struct ctl_opts o = {.tls = d->opts.vpid == 0 ? d->parts.tls : NULL,
-                         .control_addr = d->opts.bind_addr,
+                         .control_addr = d->opts.binds[0],
                          .control_port = d->opts.control_port,
-                         .plain_addr = d->opts.bind_addr,
+                         .plain_addr = d->opts.binds[0],
                          .plain_port = d->opts.plain_port,
+                         .net = d->parts.net,
+                         .keep = keep_for_service,
                          .drain = drain_for_service,
                          .drain_arg = d};
 
@@ -339,7 +403,8 @@ static int write_ports(struct daemon *d, uint16_t join_port, struct err *err)
 /* The head has declared this daemon lost long before. */
 static uint32_t daemon_hung_ms(const struct daemon_opts *o)
 {
-    uint64_t ms = o->orphan_ms > 3 * o->ack_ms ? o->orphan_ms : 3 * o->ack_ms;
+    const struct api_faults f = {o->reconnect_ms, o->ack_ms, o->orphan_ms};
+    uint64_t ms = api_faults_lost_ms(&f);
 
     return ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX;
 }
@@ -415,6 +480,7 @@ void daemon_destroy(struct daemon *d)
     odls_destroy(d->parts.odls);
     host_destroy(d->host);
     core_destroy(d->parts.core);
+    records_close(d->records);
     tls_ctx_destroy(d->parts.tls);
     loop_timer_destroy(d->timer);
     loop_timer_destroy(d->tls_timer);

@@ -13,27 +13,31 @@
 struct tls_ctx;
 
 struct daemon_opts {
-    uint32_t vpid; /* 0: the head */
     const char *cluster;
     const char *host_name;           /* node name */
     struct hwloc_topology *topology; /* of the machine; borrowed until the end; NULL: unknown */
-    const char *cpus;    /* that ranks may use (dvm/protocol/map/topo.h); "": not known */
-    const char *address; /* that others reach us at */
+    const char *cpus;             /* that ranks may use (dvm/protocol/map/topo.h); "": not known */
+    size_t naddresses;            /* 1 .. ADDRESSES_MAX */
+    const char *const *addresses; /* that others reach us at */
     const char *head_host;
-    uint16_t head_port;
     const char *tls_dir; /* ca.crt, tls.crt, tls.key */
     struct tls_ctx *tls; /* of tls_dir; the daemon takes it; NULL: the daemon reads the files */
     const char *session_dir;
-    const char *bind_addr;
-    uint16_t control_port, join_port, plain_port; /* 0: any */
-    uint32_t slots, radix, size;
-    bool park; /* after leaving; otherwise the program ends */
+    size_t nbinds; /* 1 .. ADDRESSES_MAX; the control and the plain port are at the first one */
+    const char *const *binds;
     int64_t drain_s;
-    bool drain_kill;
     uint64_t reconnect_ms, ack_ms, orphan_ms; /* api/faults.h */
     uint64_t leave_ms;                        /* 0: the core's default */
-    uint32_t links;                           /* to the parent, up to DAEMON_LINKS_MAX; 0: 1 */
     uint64_t pmix_silent_ms;                  /* 0: PMIX_SRV_SILENT_MS */
+    uint32_t vpid;                            /* 0: the head */
+    uint32_t slots, radix, size;
+    uint32_t links; /* to the parent, up to DAEMON_LINKS_MAX; 0: one by each of its addresses */
+    uint16_t head_port;
+    uint16_t control_port, join_port, plain_port; /* 0: any */
+    bool keep_records; /* head: in <session>/records, for its next process */
+    bool keepers;      /* head: members keep its records; without any here, it asks them */
+    bool park;         /* after leaving; otherwise the program ends */
+    bool drain_kill;
 };
 
 #define DAEMON_LINKS_MAX 8

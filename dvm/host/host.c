@@ -358,6 +358,13 @@ static void client_send(uint32_t client, const void *data, size_t len, void *arg
     clients_send(h->clients, client, data, len);
 }
 
+static bool client_there(uint32_t client, void *arg)
+{
+    const struct host *h = arg;
+
+    return clients_there(h->clients, client);
+}
+
 static size_t client_pending(uint32_t client, void *arg)
 {
     const struct host *h = arg;
@@ -384,6 +391,7 @@ static void copy_output(enum iof_kind kind, const char *nspace, uint32_t rank, i
 struct iof_io host_iof_io(struct host *h)
 {
     return (struct iof_io){.client_send = client_send,
+                           .client_there = client_there,
                            .client_pending = client_pending,
                            .client_pause = client_pause,
                            .copy = copy_output,
@@ -523,7 +531,7 @@ bool host_carry_out(struct host *h, const struct out_act *act)
 {
     switch (act->kind) {
     case OUT_CONNECT:
-        peers_connect(h->peers, act->connect.conn, act->connect.host, act->connect.port);
+        peers_connect(h->peers, &act->connect);
         break;
     case OUT_SEND:
         peers_send(h->peers, act->send.conn, act->send.frame.data, act->send.frame.len);
@@ -559,6 +567,9 @@ bool host_carry_out(struct host *h, const struct out_act *act)
         clients_answer(h->clients, act->client.client, act->client.msg.data, act->client.msg.len,
                        act->client.last);
         break;
+    case OUT_INHERITED:
+        clients_inherit(h->clients, act->inherited.client, act->inherited.stays);
+        break;
     case OUT_FILES:
         files_begin(h->parts->files, act->files.client);
         break;
@@ -567,6 +578,9 @@ bool host_carry_out(struct host *h, const struct out_act *act)
         break;
     case OUT_EVENT:
         ctl_on_event(h->parts->ctl, act->event.number);
+        break;
+    case OUT_ANSWER:
+        ctl_on_answer(h->parts->ctl, act->answer.number);
         break;
     case OUT_MEMBER_GONE:
         forget_member(h, &act->member_gone);
@@ -628,7 +642,7 @@ void host_join(struct host *h)
 
     join_ranks(h);
     join_clients(h);
-    h->peers = peers_create(h->parts->net, h->parts->core);
+    h->peers = peers_create(h->env->loop, h->parts->net, h->parts->core);
     h->questions = questions_create(env, h->parts->core, h->parts->pmix);
     ask = questions_asking(h->questions);
     h->foreign_jobs = foreign_jobs_create(env, h->parts->core, h->parts->pmix, ask);

@@ -37,7 +37,7 @@ bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *
     bool tool = sim_random(s, 4) == 0;
     char nspace[64];
 
-    if (!x || sim_stopped(s, vpid) || core_state(x) != CORE_WIRED || !sim_core(s, 0))
+    if (!x || sim_stopped(s, vpid) || core_state(x) != CORE_WIRED || !sim_head(s))
         return false;
     tool = tool || !sim_some_rank(s, vpid, &a.nspace, &a.rank);
     snprintf(nspace, sizeof(nspace), "%s", a.nspace);
@@ -53,7 +53,7 @@ bool ask_some(struct sim *s, struct check *c, uint32_t vpid, struct asked_some *
 
 uint32_t ask_follow(struct sim *s, uint32_t nodes, uint32_t replicas, bool resting)
 {
-    uint32_t bound = head_size_bound(core_inspect_head(sim_core(s, 0)));
+    uint32_t bound = head_size_bound(core_inspect_head(sim_head(s)));
 
     bound = bound < nodes ? bound : nodes - 1;
     if (bound < replicas || (bound > replicas && (resting || sim_random(s, 8) == 0)))

@@ -117,6 +117,16 @@ void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traf
     sim_drain(c->sim, from);
 }
 
+/* A new head gets what its predecessor has not acknowledged of class BULK: output of detached jobs
+ * of the head's clients (core/succession.c). It knows no such client here, and drops it. */
+static bool is_for_predecessor(const struct check *c, uint32_t vpid, const struct test_msg *m)
+{
+    struct epoch own = core_inspect_epoch(sim_core(c->sim, vpid));
+
+    return vpid == VPID_HEAD && m->key.dst == VPID_HEAD && m->key.traffic == CLASS_BULK &&
+           m->key.dst_epoch.inc == own.inc && m->key.dst_epoch.ctr < own.ctr;
+}
+
 static void on_app(struct check *c, uint32_t vpid, const struct out_app *act)
 {
     struct test_msg m;
@@ -125,6 +135,8 @@ static void on_app(struct check *c, uint32_t vpid, const struct out_app *act)
     if (act->kind != 7 || act->data.len != sizeof(m))
         return;
     memcpy(&m, act->data.data, sizeof(m));
+    if (is_for_predecessor(c, vpid, &m))
+        return;
     if (m.key.dst != vpid || !epoch_eq(m.key.dst_epoch, core_inspect_epoch(sim_core(c->sim, vpid))))
         check_fail(c, "stale-epoch", "vpid %u got a message for epoch %llu of vpid %u", vpid,
                    (unsigned long long)m.key.dst_epoch.ctr, m.key.dst);
@@ -214,21 +226,25 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
 
     if (frame_decode(&cur, &f, NULL) < 0)
         return;
+    check_former_frame(c, vpid, conn);
     if (f.type == MSG_LEFT)
         note_left(c, &f, &cur)->came = true;
-    if (vpid == 0 && f.type == MSG_REPORT && f.dst == 0)
-        check_told(c, &f, &cur);
-    if (f.type >= MSG_ROUTED && f.dst != vpid)
+    if (msg_is_routed(f.type) && f.dst != vpid)
         note_hop(c, vpid, &f);
     note_transfer(c, vpid, &f, &cur);
-    if (!core_inspect_up(core, conn) || f.type < MSG_ROUTED || f.dst != vpid ||
+    if (core_inspect_up(core, conn) && !msg_is_routed(f.type))
+        check_heard(c, vpid, &f);
+    if (!core_inspect_up(core, conn) || !msg_is_routed(f.type) || f.dst != vpid ||
         f.version > m->version)
         return;
     if (f.hop_seq && f.hop_seq != core_inspect_turn(core, conn))
         return; /* repeated, or it waits for its turn */
-    c->stale_due = !members_current(m, f.src, f.src_epoch) ||
+    if (vpid == 0 && f.type == MSG_REPORT)
+        check_told(c, &f, &cur);
+    c->stale_due = (!members_current(m, f.src, f.src_epoch) && !check_is_heir(m, &f)) ||
                    (f.dst_ctr && f.dst_ctr != (uint32_t)core_inspect_epoch(core).ctr);
     c->stale_before = core_stats(core).stale_frames;
+    c->stale_life = sim_life(c->sim, vpid) * SIM_NODES_MAX + vpid;
 }
 
 static void on_launch_frame(struct check *c, const struct frame *f)
@@ -258,6 +274,7 @@ static void on_event(struct check *c, const struct api_event *e)
 {
     if (!e || e->type != API_EVENT_CAMPAIGN_ACCEPTED)
         return;
+    check_campaign_of(c, e->campaign.id)->shown = true;
     for (size_t i = 0; i < e->campaign.ntargets; i++) {
         if (e->campaign.targets[i] < SIM_NODES_MAX)
             c->named_now[e->campaign.targets[i]] = true;
@@ -288,7 +305,7 @@ static void check_hops(struct check *c, uint32_t vpid, const struct frame *f)
     if (f->hops > FRAME_HOPS_MAX)
         check_fail(c, "no-circles", "%s from vpid %u to %u makes %u hops", msg_name(f->type),
                    f->src, f->dst, f->hops);
-    if (f->type >= MSG_ROUTED && f->src != vpid && f->hops <= FRAME_HOPS_MAX &&
+    if (msg_is_routed(f->type) && f->src != vpid && f->hops <= FRAME_HOPS_MAX &&
         (f->hops == 0 ||
          !(hops_of(c, vpid, f)->came[f->hops - 1] || hops_of(c, vpid, f)->in_transfer)))
         check_fail(c, "no-circles", "vpid %u passes %s on as hop %u, it came as another one", vpid,
@@ -302,7 +319,16 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     struct frame f;
 
     c->acts |= vpid == 0;
+    check_obedience(c, vpid, act);
+    if (vpid == 0)
+        check_journal_acts(c, act);
     switch (act->kind) {
+    case OUT_RECORDS:
+        check_journal_disk(c, sim_core(c->sim, 0), &act->records.data);
+        break;
+    case OUT_CLIENT:
+        check_client(c, &act->client);
+        break;
     case OUT_APP:
         on_app(c, vpid, &act->app);
         break;
@@ -362,7 +388,8 @@ static void check_digest_at(struct check *c, uint32_t vpid, const struct members
         c->digests[v] = check_digest(m);
         if (m->repairs > c->nodes[0].repairs)
             check_removed(c, v);
-    } else if (v && v < c->ndigests && c->digests[v] && c->digests[v] != check_digest(m)) {
+    } else if (v && !c->older && v < c->ndigests && c->digests[v] &&
+               c->digests[v] != check_digest(m)) {
         check_fail(c, "xcast-exactly-once",
                    "vpid %u has another table of members at version %llu than the head had", vpid,
                    (unsigned long long)v);
@@ -390,9 +417,19 @@ static void check_complete(struct check *c, const struct core *head)
     }
 }
 
-static void new_head(struct check *c, struct epoch life)
+static void new_head(struct check *c, const struct core *core)
 {
-    c->head = life;
+    struct epoch now = core_inspect_epoch(core);
+
+    if (core_inherited(core) && now.inc == c->head.inc) {
+        check_heir(c, sim_head(c->sim));
+        check_removed(c, core_inspect_members(core)->version); /* all daemons report it */
+        c->head = now;
+        return;
+    }
+    c->head = now;
+    c->older = false;
+    c->size_sequence = 0;
     c->ndigests = 0;
     free(c->digests);
     c->digests = NULL;
@@ -400,7 +437,6 @@ static void new_head(struct check *c, struct epoch life)
     c->complete = 0;
     memset(c->live, 0, sizeof(c->live));
     memset(c->member, 0, sizeof(c->member));
-    check_journal_forget(c);
     check_head_forget(c);
 }
 
@@ -422,9 +458,9 @@ static void see_versions(struct check *c, uint32_t vpid, const struct core *core
     struct seen_node *n = &c->nodes[vpid];
     struct epoch now = core_inspect_epoch(core);
 
-    if (vpid == 0 && !epoch_eq(now, c->head))
-        new_head(c, now);
-    if (epoch_eq(now, n->epoch)) {
+    if (vpid == 0 && (!epoch_eq(now, c->head) || n->life != sim_life(c->sim, 0)))
+        new_head(c, core);
+    if (epoch_eq(now, n->epoch) && (vpid || n->life == sim_life(c->sim, 0))) {
         uint64_t ops = m->version - n->version;
 
         if (m->version < n->version)
@@ -483,12 +519,20 @@ static bool head_changed(struct check *c, const struct core *core)
     return true;
 }
 
+/* A head that asks for records has no state. */
+static bool asks_for_records(const struct check *c, uint32_t vpid)
+{
+    return vpid == VPID_HEAD && !sim_head(c->sim);
+}
+
 /* Within an input: after each message, and each step of the head. */
 static void on_step(void *arg, uint32_t vpid)
 {
     struct check *c = arg;
     const struct core *core = sim_core(c->sim, vpid);
 
+    if (asks_for_records(c, vpid))
+        return;
     if (vpid == 0 && c->acts)
         begin_turn(c);
     see_versions(c, vpid, core);
@@ -503,10 +547,16 @@ static void on_after(void *arg, uint32_t vpid)
     const struct members *m = core_inspect_members(core);
     struct seen_node *n = &c->nodes[vpid];
 
-    if (c->stale_due && core_stats(core).stale_frames == c->stale_before)
+    if (asks_for_records(c, vpid)) {
+        c->stale_due = c->from_former = false;
+        return;
+    }
+    if (c->stale_due && c->stale_life == sim_life(c->sim, vpid) * SIM_NODES_MAX + vpid &&
+        core_stats(core).stale_frames == c->stale_before)
         check_fail(c, "stale-epoch", "vpid %u has not refused a frame of an earlier epoch", vpid);
-    c->stale_due = false;
+    c->stale_due = c->from_former = false;
     see_versions(c, vpid, core);
+    check_one_head(c, vpid);
     if (n->settled_life == n->life)
         check_left(c, vpid, n->settled, core);
     n->settled = n->epoch;
@@ -528,8 +578,12 @@ static void on_after(void *arg, uint32_t vpid)
 struct check *check_create(struct sim *s)
 {
     struct check *c = xcalloc(1, sizeof(*c));
-    struct sim_hooks h = {
-        .arg = c, .frame = on_frame, .action = on_action, .step = on_step, .after = on_after};
+    struct sim_hooks h = {.arg = c,
+                          .frame = on_frame,
+                          .action = on_action,
+                          .step = on_step,
+                          .after = on_after,
+                          .aside = check_journal_aside};
 
     c->sim = s;
     c->nlinks = sim_nlinks(s);
@@ -555,6 +609,7 @@ void check_destroy(struct check *c)
     check_gather_free(c);
     check_ranks_free(c);
     check_resize_free(c);
+    check_harm_free(c);
     check_head_forget(c);
     check_loss_forget(c);
     check_journal_free(c);

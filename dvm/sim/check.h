@@ -35,6 +35,8 @@ void check_resize(struct check *c, uint32_t vpid, const struct resize_request *a
  * or that daemon could not learn that it has left. fails_at_start: on one of its daemons, which may
  * be the one that a recoverable job has lost. */
 bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start);
+/* True if the job fitted the DVM when the head accepted it, so that no resize may fail it. */
+bool check_fitted(const struct check *c, const char *nspace);
 /* No event is pending any more: all daemons must agree, and every message must have arrived. */
 void check_rest(struct check *c);
 

@@ -40,6 +40,7 @@ struct seen_gather { /* collectives of one signature, one after the other */
     uint64_t version; /* known to every participant, as a launch message ensures */
     uint32_t vpids[PEERS_MAX];
     struct epoch lives[PEERS_MAX];
+    uint64_t procs[PEERS_MAX]; /* of the same epoch: a head may end before anybody knows it */
     uint32_t begun[PEERS_MAX], ended[PEERS_MAX];
     struct outcome ends[ROUNDS_MAX];
     UT_hash_handle hh;
@@ -49,13 +50,14 @@ static bool is_alive(const struct check *c, const struct seen_gather *g, uint32_
 {
     const struct core *x = sim_core(c->sim, g->vpids[i]);
 
-    return x && epoch_eq(core_inspect_epoch(x), g->lives[i]);
+    return x && epoch_eq(core_inspect_epoch(x), g->lives[i]) &&
+           sim_life(c->sim, g->vpids[i]) == g->procs[i];
 }
 
 /* The participant is a member by the head's table, in its epoch. */
 static bool is_member(const struct check *c, const struct seen_gather *g, uint32_t i)
 {
-    const struct core *head = sim_core(c->sim, 0);
+    const struct core *head = sim_head(c->sim);
 
     return head && is_alive(c, g, i) &&
            members_current(core_inspect_members(head), g->vpids[i], g->lives[i]);
@@ -66,10 +68,11 @@ void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t r
     struct seen_gather *g = xcalloc(1, sizeof(*g));
 
     g->id = ++c->ngathers;
-    g->version = core_stats(sim_core(c->sim, 0)).version;
+    g->version = core_stats(sim_head(c->sim)).version;
     g->rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX;
     for (uint32_t i = 0; i < n && g->n < PEERS_MAX; i++) {
         g->vpids[g->n] = vpids[i];
+        g->procs[g->n] = sim_life(c->sim, vpids[i]);
         g->lives[g->n++] = core_inspect_epoch(sim_core(c->sim, vpids[i]));
     }
     HASH_ADD(hh, c->gathers, id, sizeof(g->id), g);
@@ -169,6 +172,8 @@ void check_gather_rest(struct check *c)
 {
     struct seen_gather *g, *tmp;
 
+    if (c->older) /* some participants are no members for the head, and it does not know them */
+        return;
     HASH_ITER(hh, c->gathers, g, tmp)
     {
         for (uint32_t i = 0; i < g->n; i++) {

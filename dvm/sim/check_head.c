@@ -48,12 +48,32 @@ void check_head_forget(struct check *c)
         free(x);
     }
     memset(c->state, 0, sizeof(c->state));
+    memset(c->departed, 0, sizeof(c->departed));
     c->next_event = 1;
     c->fence = 0;
     c->batch = (struct head_batch){0, 0};
 }
 
-static struct seen_campaign *campaign_of(struct check *c, const char *id)
+void check_head_succeed(struct check *c)
+{
+    struct seen_campaign *k, *ktmp;
+    struct seen_launch *x, *xtmp;
+
+    HASH_ITER(hh, c->campaigns, k, ktmp)
+    {
+        k->adopted |= k->phase == API_PHASE_REMOVING;
+        k->waits_since = sim_now(c->sim);
+        k->held = false;
+    }
+    HASH_ITER(hh, c->launches, x, xtmp) /* its messages are numbered anew */
+    {
+        HASH_DEL(c->launches, x);
+        free(x);
+    }
+    c->batch = (struct head_batch){0, 0};
+}
+
+struct seen_campaign *check_campaign_of(struct check *c, const char *id)
 {
     struct seen_campaign *k;
 
@@ -71,14 +91,14 @@ static struct seen_campaign *campaign_of(struct check *c, const char *id)
 /* The epoch of the vpid that the head knows, or knew last. */
 static struct epoch life_of(const struct check *c, uint32_t vpid)
 {
-    const struct members *m = core_inspect_members(sim_core(c->sim, 0));
+    const struct members *m = core_inspect_members(sim_head(c->sim));
     const struct member *x = members_get(m, vpid);
 
     return x ? members_epoch(m, x) : (struct epoch){0, 0};
 }
 
 /* A node is offered once for each epoch that a shrink removes. */
-static void check_offer(struct check *c, const struct api_campaign *x)
+static void check_offer(struct check *c, const struct api_campaign *x, bool unsure)
 {
     for (size_t i = 0; x->kind == API_KIND_SHRINK && i < x->ntargets; i++) {
         uint32_t vpid = x->targets[i];
@@ -86,7 +106,7 @@ static void check_offer(struct check *c, const struct api_campaign *x)
 
         if (vpid >= SIM_NODES_MAX || epoch_none(life))
             continue;
-        if (epoch_eq(c->offered[vpid], life))
+        if (epoch_eq(c->offered[vpid], life) && !unsure)
             check_fail(c, "one-terminal-event", "campaign %s offers vpid %u again", x->id, vpid);
         c->offered[vpid] = life;
     }
@@ -126,12 +146,14 @@ static unsigned count_freed(const struct check *c, const struct seen_campaign *k
 
 static void check_event(struct check *c, const struct api_event *e)
 {
-    struct seen_campaign *k = e->has_campaign ? campaign_of(c, e->campaign.id) : NULL;
+    struct seen_campaign *k = e->has_campaign ? check_campaign_of(c, e->campaign.id) : NULL;
 
     if (e->type == API_EVENT_DAEMON_LOST) {
         c->lost_now = true;
         check_loss(c, e->vpid, e->epoch);
     }
+    if (e->type == API_EVENT_DAEMON_DEPARTED)
+        check_departed(c, e->vpid, e->epoch);
     if (!k)
         return;
     check_resize_event(c, e);
@@ -145,7 +167,9 @@ static void check_event(struct check *c, const struct api_event *e)
     k->failed += e->type == API_EVENT_CAMPAIGN_FAILED;
     k->cancelled += e->type == API_EVENT_CAMPAIGN_CANCELLED;
     if (e->type == API_EVENT_NODES_OFFERED)
-        check_offer(c, &e->campaign);
+        check_offer(c, &e->campaign, k->unsure);
+    if (k->unsure)
+        return;
     if (k->offered != count_freed(c, k, e))
         check_fail(c, "one-terminal-event", "campaign %s: %s after %u offers", k->id,
                    api_event_type_name(e->type), k->offered);
@@ -164,7 +188,7 @@ static bool raises_fence(enum api_phase p)
  * or that a shrink has named, in the same step may have left again. */
 static void check_whole(struct check *c, const struct resize_campaign *x)
 {
-    const struct members *m = core_inspect_members(sim_core(c->sim, 0));
+    const struct members *m = core_inspect_members(sim_head(c->sim));
 
     for (size_t i = 0; i < x->ntargets && api_phase_terminal(x->phase); i++) {
         struct resize_target t = resize_target_of(x, i);
@@ -190,20 +214,20 @@ static void check_duration(struct check *c, struct seen_campaign *k,
     if (x->kind != API_KIND_SHRINK || !x->op || k->ended)
         return;
     if (!k->removes_since)
-        k->removes_since = now;
+        k->removes_since = k->waits_since = now;
     k->losses += c->lost_now;
     limit = c->healthy && 4 * sim_slowest_way(c->sim) < f.silence_ms
                 ? f.silence_ms - 1
                 : f.silence_ms + (k->losses + 1) * f.head_absence_ms;
-    if (now - k->removes_since > limit)
+    if (now - k->waits_since > limit)
         check_fail(c, "resize-in-time", "shrink %s removes its targets for %llu ms, %u losses",
-                   x->id, (unsigned long long)(now - k->removes_since), k->losses);
+                   x->id, (unsigned long long)(now - k->waits_since), k->losses);
 }
 
 static void on_campaign(void *arg, const struct resize_campaign *x)
 {
     struct check *c = arg;
-    struct seen_campaign *k = campaign_of(c, x->id);
+    struct seen_campaign *k = check_campaign_of(c, x->id);
     unsigned ends = k->complete + k->failed + k->cancelled;
     bool effective = k->accepted > 0;
     uint64_t *op;
@@ -212,6 +236,7 @@ static void on_campaign(void *arg, const struct resize_campaign *x)
         check_fail(c, "one-terminal-event", "campaign %s was %s and is %s", x->id,
                    api_phase_name(k->phase), api_phase_name(x->phase));
     check_duration(c, k, x);
+    check_shrink(c, k, x);
     if (!k->ended && x->kind == API_KIND_GROW && effective)
         check_whole(c, x);
     if (!k->ended && x->phase != API_PHASE_CANCELLED && api_phase_terminal(x->phase) &&
@@ -226,6 +251,8 @@ static void on_campaign(void *arg, const struct resize_campaign *x)
                    (unsigned long long)*op, (unsigned long long)x->op);
     *op = x->op;
     c->changing += raises_fence(x->phase);
+    if (k->unsure)
+        return;
     if (!k->ended && ends)
         check_fail(c, "one-terminal-event", "campaign %s: its end was reported, but it runs",
                    x->id);
@@ -251,10 +278,12 @@ static void on_hold(void *arg, const char *name, uint32_t count)
         name += sizeof(prefix) - 1;
     c->changing_holds++;
     HASH_FIND_STR(c->campaigns, name, k);
-    if (!k || !raises_fence(k->phase))
+    if (!k || !raises_fence(k->phase)) {
         check_fail(c, "fence-sum", "%s holds %u and changes nothing", name, count);
-    else
-        k->held = true;
+        return;
+    }
+    check_share(c, k, count);
+    k->held = true;
 }
 
 /* The fence may have gone down and up again within the event. What raised it before must then
@@ -309,7 +338,7 @@ static uint64_t digest_of(const struct job_look *x)
 /* Wired now, or when this step began: the head drains members after it has mapped jobs. */
 static bool is_usable(const struct check *c, const struct job_node *n)
 {
-    const struct member *m = members_get(core_inspect_members(sim_core(c->sim, 0)), n->vpid);
+    const struct member *m = members_get(core_inspect_members(sim_head(c->sim)), n->vpid);
 
     return m && m->ctr == n->epoch &&
            (m->state == MEMBER_WIRED || c->state[n->vpid] == MEMBER_WIRED);
@@ -334,7 +363,7 @@ static void check_map(struct check *c, const struct seen_job *j, const struct jo
 
 static void count_slots(struct check *c, const struct job_look *x)
 {
-    const struct members *m = core_inspect_members(sim_core(c->sim, 0));
+    const struct members *m = core_inspect_members(sim_head(c->sim));
 
     for (uint32_t r = 0; r < x->nranks; r++) {
         const struct job_node *n = &x->nodes[x->rank_node[r]];
@@ -386,27 +415,40 @@ static void check_ready(struct check *c, const struct job_look *x)
                    x->nspace, n);
 }
 
-static void on_job(void *arg, const struct job_look *x)
+static struct seen_job *find_job(struct check *c, const char *nspace)
 {
-    struct check *c = arg;
     struct seen_job *j;
 
-    HASH_FIND_STR(c->jobs, x->nspace, j);
+    HASH_FIND_STR(c->jobs, nspace, j);
     if (!j) {
         j = xcalloc(1, sizeof(*j));
-        snprintf(j->nspace, sizeof(j->nspace), "%s", x->nspace);
+        snprintf(j->nspace, sizeof(j->nspace), "%s", nspace);
         HASH_ADD_STR(c->jobs, nspace, j);
     }
-    check_map(c, j, x);
-    check_held(c, j, x);
-    check_ready(c, x);
-    count_slots(c, x);
-    j->seen = true;
+    return j;
+}
+
+static void note_job(struct seen_job *j, const struct job_look *x)
+{
     j->home = x->home_vpid;
     j->state = x->state;
     j->mapped = x->mapped;
     j->sent = x->sent;
     j->map_digest = digest_of(x);
+}
+
+static void on_job(void *arg, const struct job_look *x)
+{
+    struct check *c = arg;
+    struct seen_job *j = find_job(c, x->nspace);
+
+    check_map(c, j, x);
+    check_held(c, j, x);
+    check_ready(c, x);
+    check_harm(c, j, x);
+    count_slots(c, x);
+    j->seen = true;
+    note_job(j, x);
 }
 
 /* No job oversubscribes in a simulation: a CPU has one owner at most, which the head knows. */
@@ -434,7 +476,7 @@ static void check_slots(struct check *c, const struct members *m)
                        (int)x->slots_used, (unsigned long long)c->used[v]);
         if (x && x->state == MEMBER_WIRED && sim_core(c->sim, v) &&
             epoch_eq(core_inspect_epoch(sim_core(c->sim, v)), members_epoch(m, x)) &&
-            sim_ranks(c->sim, v) > c->used[v])
+            sim_ranks(c->sim, v) > c->used[v] && !c->older)
             check_fail(c, "slots-balance", "vpid %u runs %zu ranks, the jobs have %llu there", v,
                        sim_ranks(c->sim, v), (unsigned long long)c->used[v]);
         if (x && x->slots_used > members_slots(m, x))
@@ -492,6 +534,37 @@ void check_head(struct check *c, const struct core *core, bool settled)
         check_cpus(c, l, v);
 }
 
+/* --- a head with older records */
+
+static void adopt_campaign(void *arg, const struct resize_campaign *x)
+{
+    struct seen_campaign *k = check_campaign_of(arg, x->id);
+
+    k->unsure = k->adopted = true;
+    k->phase = x->phase;
+    k->ended = api_phase_terminal(x->phase);
+}
+
+static void adopt_job(void *arg, const struct job_look *x)
+{
+    struct seen_job *j = find_job(arg, x->nspace);
+
+    j->known = true;
+    j->harmed = x->failure != 0;
+    note_job(j, x);
+}
+
+void check_head_again(struct check *c, const struct core *head)
+{
+    check_harm_again(c);
+    check_head_forget(c);
+    memset(c->live, 0, sizeof(c->live));
+    memset(c->member, 0, sizeof(c->member));
+    c->next_event = core_event_next(head);
+    resize_each_campaign(head_resize(core_inspect_head(head)), adopt_campaign, c);
+    jobs_each(head_jobs(core_inspect_head(head)), adopt_job, c);
+}
+
 struct letting {
     struct check *check;
     bool all;
@@ -508,7 +581,7 @@ static void let_go(void *arg, const struct job_look *j)
 
 void check_let_go(struct check *c, bool all)
 {
-    struct core *head = sim_core(c->sim, 0);
+    struct core *head = sim_head(c->sim);
     struct letting x = {c, all};
 
     if (!head || sim_stopped(c->sim, 0))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* journal-is-the-state: the head's state is the fold of its records.
+/* journal-is-the-state: the head's state is the fold of its records, and so is that of its heir.
  *
  * A second fold gets the bytes of the records and nothing else. After each record its state has to
  * be the head's own, byte for byte; the same after some of its events without a record. At moments
@@ -70,9 +70,10 @@ static bool is_due(struct check *c, unsigned every)
 static void on_record(void *arg, const uint8_t *data, size_t len)
 {
     struct check *c = arg;
-    const struct journal *j = head_journal(core_inspect_head(sim_core(c->sim, 0)));
+    const struct journal *j = head_journal(core_inspect_head(sim_head(c->sim)));
     struct err err = {0};
 
+    c->made_bytes += len + sizeof(uint32_t);
     if (*c->name)
         return;
     if (head_fold_take(c->fold, data, len, &err) < 0)
@@ -89,9 +90,14 @@ void check_journal(struct check *c, const struct core *head)
 {
     struct journal *j = head_journal(core_inspect_head(head));
 
-    if (c->journal_of != j || !c->fold) {
-        c->journal_of = j;
-        begin_fold(c, j);
+    if (c->journal_life != sim_life(c->sim, 0) || !c->fold) {
+        c->journal_life = sim_life(c->sim, 0);
+        c->made_bytes = c->kept_bytes = 0;
+        if (c->fold && !sim_has_keepers(c->sim) &&
+            (core_inherited(head) || c->fold_life == c->journal_life))
+            compare_states(c, j, "the first records on the disk");
+        else
+            begin_fold(c, j);
         journal_stream_to(j, on_record, c);
     }
     if (!*c->name && is_due(c, LOOK_EVERY) &&
@@ -99,15 +105,56 @@ void check_journal(struct check *c, const struct core *head)
         compare_states(c, j, "an event");
 }
 
+void check_journal_acts(struct check *c, const struct out_act *act)
+{
+    bool outside = act->kind == OUT_SEND || act->kind == OUT_CLIENT || act->kind == OUT_EVENT;
+
+    if (outside && c->kept_bytes && c->journal_life == sim_life(c->sim, 0) &&
+        c->made_bytes != c->kept_bytes)
+        check_fail(c, "accepted-is-kept", "the head acts, and %llu bytes of records are not kept",
+                   (unsigned long long)(c->made_bytes - c->kept_bytes));
+}
+
+static void ignore_record(void *arg, const uint8_t *data, size_t len)
+{
+}
+
+void check_journal_aside(void *arg, const struct core *former)
+{
+    journal_stream_to(head_journal(core_inspect_head(former)), ignore_record, arg);
+}
+
+/* The first records of a process are only there. An heir goes on with those of others. */
+void check_journal_disk(struct check *c, const struct core *head, const struct buf *records)
+{
+    struct cur all = cur_of(records->data, records->len);
+    struct err err = {0};
+
+    if (c->journal_life == sim_life(c->sim, 0))
+        c->kept_bytes += records->len;
+    if (c->journal_life == sim_life(c->sim, 0) || *c->name)
+        return;
+    if (!core_inherited(head) && c->fold_life != sim_life(c->sim, 0)) {
+        head_fold_destroy(c->fold);
+        c->fold = head_fold_create();
+        c->fold_life = sim_life(c->sim, 0);
+    }
+    while (cur_left(&all)) {
+        size_t len;
+        const uint8_t *data = cur_bytes(&all, RECORD_SNAPSHOT_MAX, &len);
+
+        if (all.bad || head_fold_take(c->fold, data, len, &err) < 0) {
+            check_fail(c, "journal-is-the-state", "the fold refuses a record on the disk: %s",
+                       all.bad ? "cut" : err.msg);
+            return;
+        }
+    }
+}
+
 void check_journal_create(struct check *c)
 {
     buf_init(&c->state_own, STATE_MAX);
     buf_init(&c->state_folded, STATE_MAX);
-}
-
-void check_journal_forget(struct check *c)
-{
-    c->journal_of = NULL;
 }
 
 void check_journal_free(struct check *c)

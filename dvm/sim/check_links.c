@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Neighbours and the links between them: every frame is handed up once and in order, over whatever
- * links; a link that was mapped out or lost is back at rest. */
+ * links; a link that was mapped out or lost is back at rest; links are spread over the addresses; a
+ * further link by an address that refuses is called for with a back-off. */
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/check_private.h"
 
@@ -22,7 +23,13 @@ static void see_peer(void *arg, const struct core_inspect_peer *p)
 
 void check_peers(struct check *c, uint32_t vpid)
 {
+    const struct sim_call *hasty = sim_hasty_call(c->sim, vpid);
     struct at a = {c, vpid};
+
+    if (hasty)
+        check_fail(c, "calls-back-off",
+                   "vpid %u was refused %u times by one address of vpid %u in %llu ms", vpid,
+                   hasty->n, hasty->to, (unsigned long long)(sim_now(c->sim) - hasty->since_ms));
 
     core_inspect_peers(sim_core(c->sim, vpid), see_peer, &a);
 }
@@ -46,6 +53,19 @@ static void find_side(void *arg, const struct core_inspect_peer *p)
     o->frames = p->frames;
 }
 
+/* No address has more links than their even share. */
+static void check_spread(const struct at *a, const struct core_inspect_peer *p)
+{
+    size_t n = sim_naddresses(a->check->sim);
+
+    for (size_t i = 0; i < OUT_WAYS_MAX; i++) {
+        if (p->by_way[i] > (a->check->nlinks + n - 1) / n)
+            check_fail(a->check, "links-are-spread",
+                       "vpid %u has %zu of %zu links to vpid %u by address %zu of %zu", a->vpid,
+                       p->by_way[i], a->check->nlinks, p->vpid, i, n);
+    }
+}
+
 static void rest_peer(void *arg, const struct core_inspect_peer *p)
 {
     struct at *a = arg;
@@ -67,6 +87,8 @@ static void rest_peer(void *arg, const struct core_inspect_peer *p)
     if (p->lifeline && p->links != a->check->nlinks)
         check_fail(a->check, "mapped-out-comes-back", "vpid %u has %zu of %zu links to vpid %u",
                    a->vpid, p->links, a->check->nlinks, p->vpid);
+    if (p->lifeline)
+        check_spread(a, p);
     if (p->out)
         check_fail(a->check, "mapped-out-comes-back",
                    "%zu links of vpid %u to vpid %u are mapped out at rest", p->out, a->vpid,

@@ -7,10 +7,11 @@
  * Memory: for each epoch of a vpid, whether it was wired, reported, lost, or has left (struct
  * seen_life); for each daemon and epoch of a peer, when their link was last up (struct seen_link).
  *
- * unrelated-loss: a daemon reports a peer only after link_grace_ms without a link to it. The head
- * declares a running daemon lost only for one of three causes: it was reported, the head itself has
- * waited that long, or its report of a removal is head_absence_ms late. left-parks: a wired daemon
- * that was removed parks, and does not join anew while that head runs.
+ * unrelated-loss: a daemon reports a peer only after link_grace_ms without a link to it, or after
+ * silence_ms without a frame of it if a child of the peer has no link to it either. The head
+ * declares a running daemon lost only for one of three causes: it was reported, the head itself
+ * could report it, or its report of a removal is api_faults_lost_ms() late. left-parks: a wired
+ * daemon that was removed parks, and does not join anew while that head runs.
  *
  * Limits: a daemon whose process or epoch has ended may always be declared lost. A report that is
  * sent again is not checked again. check_excused() reads the cause of a job's end in the text for
@@ -70,6 +71,8 @@ static void on_link(void *arg, uint32_t vpid, struct epoch e)
 
     if (!x->up)
         DL_APPEND(a->check->nodes[a->vpid].up, x);
+    if (!x->seen || x->up_ms != sim_now(a->check->sim))
+        x->since_ms = sim_now(a->check->sim);
     x->up = x->seen = true;
 }
 
@@ -87,6 +90,8 @@ void check_links(struct check *c, uint32_t vpid)
         DL_DELETE(*up, x);
     }
     core_inspect_links(sim_core(c->sim, vpid), on_link, &a);
+    if (*up)
+        c->nodes[vpid].linked_ran_ms = sim_ran_ms(c->sim, vpid);
 }
 
 /* The daemon at `at` has had no link to that epoch for the grace, or has waited that long for
@@ -97,6 +102,41 @@ static bool was_waited_for(struct check *c, uint32_t at, const struct msg_target
     uint64_t since = x->seen ? x->up_ms : life_of(c, t->vpid, t->epoch)->since_ms;
 
     return !x->up && since + sim_faults(c->sim).link_grace_ms <= sim_now(c->sim);
+}
+
+void check_heard(struct check *c, uint32_t at, const struct frame *f)
+{
+    link_of(c, at, f->src, f->src_epoch)->heard_ms = sim_now(c->sim);
+}
+
+/* A child of that epoch in the tree of `at` has no link to it, or had none within the grace; or a
+ * former child, before a change of the tree that is on its way. */
+static bool has_orphan(struct check *c, uint32_t at, const struct msg_target *t)
+{
+    const struct members *m = core_inspect_members(sim_core(c->sim, at));
+    struct tree tree = members_tree(m);
+    size_t n = members_live(m, t->vpid) ? tree_children(&tree, t->vpid, NULL, 0) : 0;
+    FREE_AUTO uint32_t *kids = xcalloc(n + 1, sizeof(*kids));
+
+    if (n)
+        tree_children(&tree, t->vpid, kids, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct seen_link *x = link_of(c, kids[i], t->vpid, t->epoch);
+
+        if (!x->up || x->since_ms + sim_faults(c->sim).link_grace_ms > sim_now(c->sim))
+            return true;
+    }
+    return check_was_cut(c, t, sim_now(c->sim));
+}
+
+/* It was silent at its parent, and a child has no link to it either. */
+static bool is_hung(struct check *c, uint32_t at, const struct msg_target *t)
+{
+    const struct seen_link *x = link_of(c, at, t->vpid, t->epoch);
+
+    return !x->up && x->seen && x->up_ms + CORE_HUNG_MS <= sim_now(c->sim) &&
+           x->heard_ms + sim_faults(c->sim).silence_ms + CORE_HUNG_MS <= sim_now(c->sim) &&
+           has_orphan(c, at, t);
 }
 
 void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len)
@@ -125,7 +165,7 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
         return; /* sent again */
     x->report = f.seq;
     life_of(c, who.vpid, who.epoch)->reported = true;
-    if (!was_waited_for(c, from, &who))
+    if (!was_waited_for(c, from, &who) && !is_hung(c, from, &who))
         check_fail(c, "unrelated-loss", "vpid %u gives vpid %u up, %llu ms after its last link",
                    from, who.vpid, (unsigned long long)(sim_now(c->sim) - x->up_ms));
 }
@@ -151,11 +191,13 @@ void check_removed(struct check *c, uint64_t version)
 /* The report of a removal that this epoch has seen begin has not come in time. */
 static bool is_silent(const struct check *c, const struct seen_life *life)
 {
+    const struct api_faults f = sim_faults(c->sim);
+
     for (size_t i = 0; i < c->nremovals; i++) {
         const struct seen_removal *r = &c->removals[i];
 
         if (r->ms >= life->since_ms && r->version > life->told &&
-            r->ms + sim_faults(c->sim).head_absence_ms <= sim_now(c->sim))
+            r->ms + api_faults_lost_ms(&f) <= sim_now(c->sim))
             return true;
     }
     return false;
@@ -169,7 +211,7 @@ void check_loss(struct check *c, uint32_t vpid, uint64_t ctr)
 
     life->lost = true;
     if (!x || !epoch_eq(core_inspect_epoch(x), t.epoch) || life->reported ||
-        was_waited_for(c, 0, &t) || is_silent(c, life))
+        was_waited_for(c, 0, &t) || is_hung(c, 0, &t) || is_silent(c, life))
         return;
     check_fail(c, "unrelated-loss", "vpid %u runs, nobody has reported it, and it is declared lost",
                vpid);
@@ -198,9 +240,16 @@ void check_lives(struct check *c, const struct members *m)
     }
 }
 
+/* It has run without any link for as long as it waits for a head. */
+static bool was_alone(const struct check *c, uint32_t vpid)
+{
+    return c->nodes[vpid].linked_ran_ms + sim_faults(c->sim).head_absence_ms <=
+           sim_ran_ms(c->sim, vpid);
+}
+
 /* A daemon that a shrink removed learns of it, however late, and parks. It does not call again
- * while that head runs. (A daemon that had only called, and whose grow failed, may miss the message
- * and call again.) */
+ * while that head runs, unless it could not reach anybody for the absence of the head. (A daemon
+ * that had only called, and whose grow failed, may miss the message and call again.) */
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now)
 {
     const struct seen_life *life;
@@ -209,7 +258,7 @@ void check_left(struct check *c, uint32_t vpid, struct epoch before, const struc
         return;
     life = life_of(c, vpid, before);
     if (life->left && life->wired && !life->lost && core_state(now) == CORE_JOINING &&
-        !sim_exited(c->sim, vpid))
+        !sim_exited(c->sim, vpid) && !was_alone(c, vpid))
         check_fail(c, "left-parks", "vpid %u has left in this epoch and joins anew: %s", vpid,
                    core_state_text(now));
 }
@@ -224,6 +273,31 @@ static bool has_lost_all(const char *text)
 }
 
 #define LOST_WITH "were lost with their daemon (vpid "
+
+bool check_was_cut(const struct check *c, const struct msg_target *id, uint64_t since_ms)
+{
+    const struct seen_link *x, *tmp;
+
+    HASH_ITER(hh, c->links, x, tmp)
+    {
+        if (x->seen && !x->up && x->id.vpid == id->vpid && epoch_eq(x->id.epoch, id->epoch) &&
+            x->up_ms + sim_faults(c->sim).silence_ms >= since_ms)
+            return true;
+    }
+    return false;
+}
+
+bool check_was_lost(const struct check *c, const struct msg_target *id)
+{
+    const struct seen_life *life, *tmp;
+
+    HASH_ITER(hh, c->lives, life, tmp)
+    {
+        if (life->id.vpid == id->vpid && epoch_eq(life->id.epoch, id->epoch))
+            return life->lost;
+    }
+    return false;
+}
 
 bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start)
 {

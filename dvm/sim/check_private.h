@@ -16,7 +16,9 @@ struct seen_node { /* a daemon's state after its last step */
     uint64_t life;        /* of its process */
     struct epoch settled; /* after its last input, whose actions have been carried out */
     uint64_t settled_life;
-    struct seen_link *up; /* its links */
+    struct seen_link *up;   /* its links */
+    uint64_t linked_ran_ms; /* how long it had run when it last had one */
+    struct epoch head;      /* by its table */
 };
 
 struct seen_member { /* in the head's table after its last step */
@@ -59,7 +61,8 @@ struct seen_removal {
 struct seen_link { /* a daemon's view of that epoch of another daemon */
     struct link_key id;
     bool up, seen;
-    uint64_t up_ms;  /* until when */
+    uint64_t up_ms; /* until when */
+    uint64_t since_ms, heard_ms;
     uint64_t report; /* number of the message by which it was reported as lost */
     struct seen_link *next, *prev;
     UT_hash_handle hh;
@@ -71,7 +74,14 @@ struct seen_job {
     bool mapped, sent, seen;
     uint64_t map_digest;
     uint64_t held_since; /* 0: not held */
+    bool known, fits;    /* it fitted when the head accepted it */
+    bool harmed;         /* its first failure has been seen */
     uint32_t home;
+    UT_hash_handle hh;
+};
+
+struct seen_fit { /* a job that fitted when the head accepted it, of any head */
+    char nspace[64];
     UT_hash_handle hh;
 };
 
@@ -81,9 +91,17 @@ struct seen_campaign {
     enum api_phase phase;
     uint64_t op, back;      /* its broadcast, and the one that reverses it */
     uint64_t removes_since; /* time; 0: it removes nobody */
+    uint64_t waits_since;   /* the same, under this process of the head */
     unsigned losses;        /* of daemons since then */
     bool ended;
-    bool held; /* it had raised the fence after the head's last step */
+    bool found;   /* at an heir */
+    bool adopted; /* by another process of the head, while it removed members */
+    bool held;    /* it had raised the fence after the head's last step */
+    bool may_end_jobs, removing;
+    bool shown;                       /* its beginning was reported */
+    bool unsure;                      /* its events may belong to a head whose records are lost */
+    uint32_t removes;                 /* members, */
+    uint64_t own[SIM_NODES_MAX / 64]; /* and which vpids */
     UT_hash_handle hh;
 };
 
@@ -142,6 +160,7 @@ struct check {
     size_t nremovals;
     uint64_t complete;
     struct epoch offered[SIM_NODES_MAX]; /* last epoch of which a shrink has offered the node */
+    uint64_t departed[SIM_NODES_MAX];    /* the last epoch whose departure was announced */
     uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last step; 0: absent */
     uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last step, */
     uint8_t began[SIM_NODES_MAX]; /* and when its turn began */
@@ -164,6 +183,7 @@ struct check {
     bool named_now[SIM_NODES_MAX];  /* by a campaign accepted in this turn */
     bool named_step[SIM_NODES_MAX]; /* in this step */
     struct seen_job *jobs;
+    struct seen_fit *fits;
     struct seen_campaign *campaigns;
     struct seen_stream *streams;
     struct seen_launch *launches;
@@ -176,14 +196,27 @@ struct check {
     struct seen_link *links;
     bool stale_due; /* the arriving frame is of an earlier epoch */
     uint64_t stale_before;
+    uint64_t stale_life;    /* the vpid and the process that got it: it may have ended meanwhile */
     struct head_fold *fold; /* of the records of this head, */
-    const struct journal *journal_of;
+    uint64_t made_bytes, kept_bytes; /* of records, since the process has these */
+    uint64_t journal_life;           /* of the head's process with these records, */
+    uint64_t fold_life;              /* and of the last one that began a fold on its disk */
+    uint64_t size_sequence;          /* the last one that was in force */
+    bool older;                      /* the head goes on with older records than others have seen */
+    bool from_former; /* a former head has sent the frame, and the member knows its heir */
     struct buf state_own, state_folded;
     uint64_t journal_random;
     size_t journal_skip; /* records until the next comparison */
 };
 
 uint64_t check_digest(const struct members *m);
+/* check_harm.c */
+void check_harm(struct check *c, struct seen_job *j, const struct job_look *x);
+void check_shrink(struct check *c, struct seen_campaign *k, const struct resize_campaign *x);
+void check_share(struct check *c, const struct seen_campaign *k, uint32_t count);
+void check_harm_free(struct check *c);
+void check_harm_again(struct check *c); /* jobs may have the numbers of others */
+void check_departed(struct check *c, uint32_t vpid, uint64_t ctr);
 /* check_gather.c */
 void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act);
 void check_gather_rest(struct check *c);
@@ -201,9 +234,14 @@ void check_peers_rest(struct check *c);
 void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);
 void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len);
+/* A frame that its neighbour has sent arrives at `at`. */
+void check_heard(struct check *c, uint32_t at, const struct frame *f);
 void check_loss(struct check *c, uint32_t vpid, uint64_t ctr);
 /* The head has a report; it has removed a member. */
 void check_told(struct check *c, const struct frame *f, struct cur *body);
+/* A daemon has lost its links to that epoch since then, or shortly before. */
+bool check_was_cut(const struct check *c, const struct msg_target *id, uint64_t since_ms);
+bool check_was_lost(const struct check *c, const struct msg_target *id);
 void check_removed(struct check *c, uint64_t version);
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now);
 void check_loss_forget(struct check *c);
@@ -214,11 +252,26 @@ void check_ranks_free(struct check *c);
 /* check_journal.c */
 void check_journal_create(struct check *c);
 void check_journal(struct check *c, const struct core *head); /* after each event of the head */
-void check_journal_forget(struct check *c);                   /* another head */
+/* The head acts: all that it has decided is on its disk. */
+void check_journal_acts(struct check *c, const struct out_act *act);
+void check_journal_aside(void *arg, const struct core *former);
+/* Records that the head has given to its disk. */
+void check_journal_disk(struct check *c, const struct core *head, const struct buf *records);
 void check_journal_free(struct check *c);
+struct seen_campaign *check_campaign_of(struct check *c, const char *id);
+/* check_heir.c */
+void check_heir(struct check *c, struct core *head); /* its first step */
+void check_one_head(struct check *c, uint32_t vpid);
+/* The frame is of a head that this member does not know yet. */
+bool check_is_heir(const struct members *m, const struct frame *f);
+void check_former_frame(struct check *c, uint32_t vpid, uint64_t conn);
+void check_obedience(struct check *c, uint32_t vpid, const struct out_act *act);
+void check_client(struct check *c, const struct out_client *act);
 /* check_head.c */
 /* settled: the turn has ended. Before, jobs may still wait for the head's next step. */
 void check_head(struct check *c, const struct core *core, bool settled);
 void check_head_forget(struct check *c);
+void check_head_again(struct check *c, const struct core *head); /* with older records */
+void check_head_succeed(struct check *c); /* another process goes on with its records */
 
 #endif

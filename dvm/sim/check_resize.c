@@ -101,7 +101,7 @@ static void check_limits(struct check *c, const struct api_campaign *a)
     struct api_dvm d;
     enum api_reason reason;
 
-    if (core_dvm(sim_core(c->sim, 0), &d, &reason, NULL) < 0)
+    if (core_dvm(sim_head(c->sim), &d, &reason, NULL) < 0)
         return;
     if (d.size_limits.set &&
         (a->kind == API_KIND_GROW ? a->targets[a->ntargets - 1] > d.size_limits.max
@@ -124,14 +124,14 @@ void check_resize_event(struct check *c, const struct api_event *e)
         return;
     x = sim_core(c->sim, r->vpid);
     if (x && sim_rank_lives(c->sim, r->vpid, r->job, r->rank) &&
-        members_current(core_inspect_members(sim_core(c->sim, 0)), r->vpid, core_inspect_epoch(x)))
+        members_current(core_inspect_members(sim_head(c->sim)), r->vpid, core_inspect_epoch(x)))
         check_fail(c, "asker-told-once", "campaign %s: job %s rank %u runs and is not notified",
                    e->campaign.id, r->job, r->rank);
 }
 
 static void rest_ask(struct check *c, const struct seen_ask *k)
 {
-    struct core *head = sim_core(c->sim, 0);
+    struct core *head = sim_head(c->sim);
     const struct core *x = sim_core(c->sim, k->vpid);
     struct api_campaign record;
     enum api_reason reason;

@@ -26,7 +26,8 @@ void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data)
     struct old_frame *o = &s->old[s->nold % OLD_FRAMES];
     struct frame f;
 
-    if (data->len > 4096 || frame_decode(&c, &f, NULL) < 0 || f.type < MSG_ROUTED || f.src != vpid)
+    if (data->len > 4096 || frame_decode(&c, &f, NULL) < 0 || !msg_is_routed(f.type) ||
+        f.src != vpid)
         return;
     if (s->nold >= OLD_FRAMES && sim_random(s, 8) != 0)
         return; /* some stay away long */
@@ -65,6 +66,7 @@ void sim_crash(struct sim *s, uint32_t vpid)
 
     if (!sim_running(s, vpid))
         return;
+    sim_kept_end(s, vpid);
     DL_FOREACH_SAFE(s->wires, w, wtmp)
     {
         if ((w->a == vpid && w->open_a) || (w->b == vpid && w->open_b))
@@ -79,6 +81,7 @@ void sim_vanish(struct sim *s, uint32_t vpid)
 
     if (!sim_running(s, vpid))
         return;
+    sim_kept_end(s, vpid);
     DL_FOREACH_SAFE(s->wires, w, wtmp)
     {
         if (w->a == vpid)
@@ -106,9 +109,20 @@ static void let_in(struct sim *s, struct ev **list)
 
 void sim_stop(struct sim *s, uint32_t vpid, bool stopped)
 {
-    s->nodes[vpid].stopped = stopped;
+    struct node *n = &s->nodes[vpid];
+
+    if (stopped && !n->stopped)
+        n->stopped_at = s->now;
+    else if (!stopped && n->stopped)
+        n->stopped_ms += s->now - n->stopped_at;
+    n->stopped = stopped;
     if (!stopped)
-        let_in(s, &s->nodes[vpid].held);
+        let_in(s, &n->held);
+}
+
+uint64_t sim_ran_ms(const struct sim *s, uint32_t vpid)
+{
+    return s->now - s->nodes[vpid].stopped_ms;
 }
 
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group)
@@ -126,15 +140,6 @@ void sim_heal(struct sim *s)
 static bool joins_pair(const struct wire *w, uint32_t a, uint32_t b)
 {
     return (w->a == a && w->b == b) || (w->a == b && w->b == a);
-}
-
-static void break_wire(struct sim *s, struct wire *w)
-{
-    if (w->open_a)
-        sim_schedule(s, s->now, EV_CLOSED, w->a, w->a_conn);
-    if (w->open_b)
-        sim_schedule(s, s->now, EV_CLOSED, w->b, w->b_conn);
-    sim_wire_free(s, w);
 }
 
 /* Side `first` sees it at once. */
@@ -156,7 +161,7 @@ void sim_break(struct sim *s, uint32_t a, uint32_t b)
     DL_FOREACH_SAFE(s->wires, w, tmp)
     {
         if (joins_pair(w, a, b))
-            break_wire(s, w);
+            sim_wire_break(s, w);
     }
 }
 
@@ -185,7 +190,7 @@ bool sim_link_fails(struct sim *s, enum sim_link_fault how, uint32_t *a, uint32_
     *b = w->b;
     switch (how) {
     case SIM_LINK_BREAK:
-        break_wire(s, w);
+        sim_wire_break(s, w);
         break;
     case SIM_LINK_HALF:
         half_break_wire(s, w, sim_random(s, 2) ? w->a : w->b, 1 + sim_random(s, 1500));
@@ -194,7 +199,7 @@ bool sim_link_fails(struct sim *s, enum sim_link_fault how, uint32_t *a, uint32_
         *(sim_random(s, 2) ? &w->mute_a : &w->mute_b) = true;
         break;
     case SIM_LINK_SLOW:
-        w->slow = 100;
+        w->slow = SIM_SLOWEST_FACTOR;
         break;
     default:
         w->slow = 1;
@@ -253,7 +258,8 @@ void sim_replay(struct sim *s)
     o = &s->old[sim_random(s, n)];
     DL_FOREACH(s->wires, w)
     {
-        if ((w->b != o->dst || !w->open_b) && (w->a != o->dst || !w->open_a))
+        if ((w->b != o->dst || !w->open_b || w->mute_b) &&
+            (w->a != o->dst || !w->open_a || w->mute_a))
             continue;
         e = sim_schedule(s, s->now, EV_FRAME, o->dst, w->b == o->dst ? w->b_conn : w->a_conn);
         buf_put_raw(&e->data, o->data.data, o->data.len);
@@ -273,6 +279,29 @@ bool sim_some_wire(struct sim *s, uint32_t *a, uint32_t *b)
     return true;
 }
 
+void sim_hang_connects(struct sim *s, uint64_t until, uint64_t late_ms)
+{
+    s->hang_until = until;
+    s->hang_ms = late_ms;
+}
+
+uint64_t sim_hang(struct sim *s)
+{
+    return s->hang_until > s->now && sim_random(s, 2) ? sim_random(s, s->hang_ms) : 0;
+}
+
+void sim_jump_clock(struct sim *s, uint32_t vpid, int64_t ms)
+{
+    s->nodes[vpid].wall_ms += ms;
+}
+
+void sim_clock(struct sim *s, uint32_t vpid)
+{
+    int64_t wall = (int64_t)s->now + s->nodes[vpid].wall_ms;
+
+    core_time(s->nodes[vpid].core, s->now, wall > 0 ? (uint64_t)wall : 0);
+}
+
 bool sim_stopped(const struct sim *s, uint32_t vpid)
 {
     return s->nodes[vpid].stopped;
@@ -290,12 +319,12 @@ size_t sim_njobs(const struct sim *s)
 
 struct api_faults sim_draw_faults(struct sim *s)
 {
-    struct api_faults f = API_FAULTS_DEFAULTS;
+    struct api_faults f = SIM_FAULTS;
 
     if (sim_random(s, 3) == 0)
         return f;
     f.link_grace_ms = 500 + (sim_random(s, 2) ? sim_random(s, 1500) : sim_random(s, 6000));
     f.silence_ms = f.link_grace_ms + 1000 + sim_random(s, 8000);
-    f.head_absence_ms = API_FAULTS_HEAD_ABSENCE_MS + sim_random(s, 10000); /* > a partition */
+    f.head_absence_ms = SIM_HEAD_ABSENCE_MS + sim_random(s, 10000); /* > a partition */
     return f;
 }

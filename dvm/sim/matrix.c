@@ -43,6 +43,18 @@ struct script_seen script_look(const struct core *head)
     return x;
 }
 
+void script_add_stats(struct script_result *to, const struct core *head)
+{
+    struct core_stats x;
+
+    if (!head)
+        return;
+    x = core_stats(head);
+    to->held_map += x.held_map;
+    to->held_launch += x.held_launch;
+    to->remapped += x.remapped;
+}
+
 void script_add(struct script_result *to, const struct script_result *r)
 {
     to->jobs += r->jobs;
@@ -52,6 +64,11 @@ void script_add(struct script_result *to, const struct script_result *r)
     to->held_map += r->held_map;
     to->held_launch += r->held_launch;
     to->remapped += r->remapped;
+    to->spawned += r->spawned;
+    for (unsigned k = 0; k < OUTAGES; k++)
+        to->outages[k] += r->outages[k];
+    for (unsigned k = 0; k < HEIR_KINDS; k++)
+        to->heirs[k] += r->heirs[k];
     for (unsigned p = 0; p < PHASES; p++) {
         for (unsigned f = 0; f < FAULTS; f++) {
             for (unsigned j = 0; j < JOBS_KINDS; j++)
@@ -64,8 +81,14 @@ const char *script_impossible(enum script_phase p, enum script_fault f, enum scr
 {
     if (p == PHASE_NONE && j == JOBS_HELD)
         return "without a campaign the fence is down, and nothing holds a job";
+    return NULL;
+}
+
+const char *script_rare(enum script_phase p, enum script_jobs j)
+{
     if (p == PHASE_DRAINING && j == JOBS_NONE)
-        return "a shrink drains only while a job runs on its targets";
+        return "without a job a shrink drains only until its targets have acknowledged the last "
+               "one";
     return NULL;
 }
 

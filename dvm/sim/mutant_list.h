@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-/* dvm/sim/mutants.txt puts MUTANT(ID) into copies of the protocol's sources, from which
- * build/mutant is made. It is true if the program has chosen that mutant (dvm/sim/mutant.h). The
- * name on a command line is the ID in small letters, with dashes. */
+/* dvm/sim/mutants.txt puts MUTANT(ID) into copies of the sources of protocol and operator, from
+ * which build/mutant is made. It is true if the program has chosen that mutant (dvm/sim/mutant.h).
+ * The name on a command line is the ID in small letters, with dashes. */
 
 /* X(ID, effect) */
 #define MUTANTS(X)                                                                                 \
@@ -60,6 +60,7 @@
     X(FIN_LOST_IS_DONE, "a FIN that met an error counts as arrived")                               \
     X(RESUME_LATER, "a restart leaves out a fragment")                                             \
     X(KEEP_BACKLOG, "acknowledged frames still count as backlog")                                  \
+    X(LONG_COUNTS, "the bytes of a long message count towards its peer's loss")                    \
     X(UNCOUNTED_HOPS, "relays pass frames on without counting the hop")                            \
     X(REJOIN_AFTER_LEFT, "a daemon that was removed while disconnected joins anew")                \
     X(NO_GRACE, "a daemon whose link breaks is declared lost at once")                             \
@@ -93,6 +94,7 @@
     X(LOSS_TOLD_AGAIN, "reported losses of ranks are reported again with the next loss")           \
     X(ASKER_UNTOLD, "an application is not notified of the end of its request")                    \
     X(ASKER_TOLD_TWICE, "an application is notified of the end twice")                             \
+    X(GROW_BEYOND, "a grow may have targets above the largest size")                               \
     X(BEYOND_LIMITS, "applications resize as if no size message set limits")                       \
     X(TELL_THE_GONE, "the successor of an asker is notified of the end")                           \
     X(TELL_ANOTHER, "another rank is notified of the end of an application's request")             \
@@ -100,8 +102,20 @@
     X(REPEAT_FRAMES, "a frame that comes over two links is handed up twice")                       \
     X(OUT_FOREVER, "a mapped-out link is never taken back")                                        \
     X(NO_REDIAL, "a lost link is not made again")                                                  \
+    X(ONE_ADDRESS, "further links are made by the first address only")                             \
+    X(FIRST_WAY_ONLY, "a neighbour without a link is called at its last good address only")        \
+    X(HASTY_REDIAL, "a link by an address that refuses is called for without a back-off")          \
+    X(GREETING_UNLIMITED, "a link whose greeting does not come is waited for without a limit")     \
+    X(SLOW_STAYS, "a steadily slow link is not mapped out")                                        \
+    X(SLOW_FLAPS, "a link that is mapped out again soon is taken back as soon as the first time")  \
+    X(ORPHANS_UNTOLD, "the head does not say that a child of a hung daemon has called it")         \
+    X(BACKOFF_KEPT, "the back-off of a message does not begin anew with another route")            \
+    X(ORPHANS_BELIEVED, "a daemon is lost because a child of it has no link to it")                \
     X(RECORD_UNKEPT, "steps of members are not appended to the journal")                           \
     X(RESULT_UNKEPT, "results of jobs are not appended to the journal")                            \
+    X(MAP_UNKEPT, "maps of jobs are not appended to the journal")                                  \
+    X(END_UNKEPT, "ends of ranks are not appended to the journal")                                 \
+    X(ENDS_LACK, "a snapshot does not restore how ranks have ended")                               \
     X(SNAPSHOT_LACKS, "a snapshot does not restore the number of repairs")                         \
     X(UNRECORDED, "the size bound changes without a record")                                       \
     X(CAMPAIGN_UNKEPT, "what becomes of targets is not appended to the journal")                   \
@@ -112,7 +126,65 @@
     X(ANY_TELLS_GONE, "any daemon may report that another one has left")                           \
     X(ANY_TELLS_LOSS, "any daemon may report the loss of another one")                             \
     X(DEPARTURE_UNREPEATED, "a leaving daemon does not repeat reports that a child has left")      \
-    X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")
+    X(UNSENT_AGAIN, "what the former head has not acknowledged does not go to its heir")           \
+    X(HEIR_UNREPORTED, "members do not report their jobs to a new head")                           \
+    X(HEIR_UNASKED, "a new head is not asked about the jobs that clients wait for")                \
+    X(HEIR_ENDS_JOBS, "a new head ends the jobs that run")                                         \
+    X(HEIR_FORGETS_JOBS, "a new head does not go on with jobs that wait for slots")                \
+    X(HEIR_SAME_EPOCH, "a new head keeps the epoch of the former one")                             \
+    X(EFFECTS_FIRST, "the head acts before its records are kept")                                  \
+    X(FILES_UNTOLD, "a new head does not name the daemons of a job that waits for its files")      \
+    X(START_UNREPEATED, "a new head sends no start to daemons that were not notified")             \
+    X(LATER_EPOCH_PAYS, "ranks of an earlier epoch take slots of the present one")                 \
+    X(LOSSES_AGAIN, "a daemon reports the loss of a rank as often as it hears of it")              \
+    X(REMOVAL_NO_TIME, "a removal has no more time under a new head")                              \
+    X(ASK_UNREPEATED, "requests for another size do not go to a new head")                         \
+    X(ASK_IS_NEW, "a repeated request for another size is a new one")                              \
+    X(SUBMITTED_AGAIN, "a job that has ended is submitted again to a new head")                    \
+    X(CALLERS_LOST, "a grow fails under a new head, since its callers have to call again")         \
+    X(NO_RELAUNCH, "a new head does not send launches again")                                      \
+    X(LOSS_UNEXPLAINED, "a loss does not explain the failure of a rank elsewhere")                 \
+    X(LOSS_EXPLAINS_ALL, "a loss explains any end of a job, also one by its user")                 \
+    X(DRAIN_ENDS_ALL, "a shrink with Kill ends recoverable jobs whole")                            \
+    X(TARGETS_UNAWAITED, "a shrink is complete without its targets having left")                   \
+    X(EXTENSION_STAYS, "an extension stays when its job has ended")                                \
+    X(OUT_OF_TURN, "the release of an extension does not wait for members above it")               \
+    X(STUCK_HOLDS, "a job that cannot end its wait by itself is not passed")                       \
+    X(PARENTS_FREE, "the slots of parents that wait for a spawn count as free later")              \
+    X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")                 \
+    X(OTHER_EPOCH_COUNTS, "a report about another epoch of a target counts for a shrink")          \
+    X(HELD_FAILS, "a job that was held before its map fails when the fence is down")               \
+    X(REMAP_FAILS, "a job that has to be mapped anew fails")                                       \
+    X(JUDGED_LATE, "a held job is judged by the size after the shrink")                            \
+    X(DRAINING_KEPT, "a job that is mapped to a draining daemon is not mapped anew")               \
+    X(HALF_HELD, "every second job is not held at the launch boundary")                            \
+    X(WAIT_ENDS_JOBS, "a shrink that waits for jobs ends them")                                    \
+    X(READY_EARLY, "a job is ready for its debugger when one daemon has reported")                 \
+    X(DEPARTED_AGAIN, "each report of a departure is announced")                                   \
+    X(HOLD_ONE, "a shrink raises the fence by one, however many it removes")                       \
+    X(KEEPERS_LATE, "messages of the head do not wait until its records are kept")                 \
+    X(SNAPSHOT_ONLY, "a keeper drops the records that follow a snapshot")                          \
+    X(NO_HAND_OVER, "SIGTERM ends the incarnation although members keep its records")              \
+    X(ANY_KEEPER, "a new head takes the records of any keeper")                                    \
+    X(AHEAD_TAKEN, "a new head takes records that a member is ahead of")                           \
+    X(MOST_ANSWERED, "a new head believes the first keepers when most members have answered")      \
+    X(BEGINS_ALONE, "a new head acts before a keeper has its records")                             \
+    X(ALL_LEFT_BEHIND, "a keeper that hangs is left behind with all others")                       \
+    X(UNTOLD, "a shrink removes daemons that do not know yet what became of their clients' jobs")  \
+    /* of the operator */                                                                          \
+    X(CAUSE_UNTOLD, "the event of a lost daemon has no cause")                                     \
+    X(NO_SLOTS_NEEDED, "the status calls a DVM without slots available")                           \
+    X(DRAINING_MAPS, "the status calls a DVM available whose daemons all drain")                   \
+    X(AVAILABLE_WHEN_WHOLE, "the status calls a DVM available only if all members are wired")      \
+    X(RELEASE_UNSHOWN, "the status hides a shrink that the operator has not begun")                \
+    X(WAIT_UNNAMED, "the status does not name the jobs that a release waits for")                  \
+    X(RELEASE_END_UNSHOWN, "the status does not report the end of a release")                      \
+    X(RELEASE_END_STAYS, "the status reports the end of a release for ever")                       \
+    X(HAND_SCALED_UNSHOWN, "the status takes a StatefulSet scaled by hand for settled")            \
+    X(LOSS_UNSHOWN, "the status does not report lost members")                                     \
+    X(LOST_IS_WELL, "the status calls a DVM with a lost member healthy")                           \
+    X(LOSS_TWICE, "a loss whose cause is known later is listed twice")                             \
+    X(REFUSAL_UNSHOWN, "the status hides that the API server refuses pods")
 
 #define MUTANT_ID(id, text) MUTANT_##id,
 enum mutant { MUTANT_NONE, MUTANTS(MUTANT_ID) MUTANT_COUNT };

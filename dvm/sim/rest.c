@@ -6,6 +6,7 @@
 #include "dvm/protocol/core/core_inspect.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 static void rest_job(void *arg, const struct job_look *j)
@@ -29,7 +30,7 @@ struct rest rest_look(const struct core *head)
 
 uint32_t rest_missing(struct sim *s, uint32_t replicas)
 {
-    const struct members *m = core_inspect_members(sim_core(s, 0));
+    const struct members *m = core_inspect_members(sim_head(s));
     uint32_t n = 0;
 
     for (uint32_t v = 1; v <= replicas; v++) {
@@ -59,7 +60,7 @@ static void look_for_too_large(void *arg, const struct job_look *j)
 
 int rest_end_too_large(struct sim *s)
 {
-    const struct core *head = sim_core(s, 0);
+    const struct core *head = sim_head(s);
     const struct members *m = core_inspect_members(head);
     struct too_large t = {.sim = s, .job = -1};
 
@@ -71,4 +72,45 @@ int rest_end_too_large(struct sim *s)
     core_client_signal(sim_core(s, sim_job(s, (size_t)t.job)->home), (uint32_t)t.job, SIGKILL);
     sim_drain(s, sim_job(s, (size_t)t.job)->home);
     return t.job;
+}
+
+static void see_out(void *arg, const struct core_inspect_peer *p)
+{
+    *(size_t *)arg += p->out;
+}
+
+bool rest_has_out(struct sim *s)
+{
+    const struct members *m = core_inspect_members(sim_head(s));
+    size_t out = 0;
+
+    for (uint32_t v = 0; v < m->n && out == 0; v++) {
+        if (sim_core(s, v))
+            core_inspect_peers(sim_core(s, v), see_out, &out);
+    }
+    return out > 0;
+}
+
+static const char *state_at_head(struct sim *s, uint32_t v)
+{
+    const struct core *head = sim_head(s);
+    const struct member *m = head ? members_get(core_inspect_members(head), v) : NULL;
+
+    return m ? member_state_word(m->state) : "unknown";
+}
+
+void rest_print(struct sim *s, uint32_t nodes)
+{
+    for (uint32_t v = 0; v < nodes; v++) {
+        const struct core *x = sim_core(s, v);
+
+        if (x)
+            printf("%6llu   -> vpid %u: %s, epoch %llu, version %llu, complete %llu, live %u, "
+                   "lifeline %d: %.80s\n",
+                   (unsigned long long)sim_now(s), v, state_at_head(s, v),
+                   (unsigned long long)core_inspect_epoch(x).ctr,
+                   (unsigned long long)core_stats(x).version,
+                   (unsigned long long)core_inspect_complete(x), core_stats(x).live,
+                   (int)core_inspect_lifeline(x), core_state_text(x));
+    }
 }

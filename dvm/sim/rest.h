@@ -16,5 +16,9 @@ uint32_t rest_missing(struct sim *s, uint32_t replicas); /* of vpids 1..replicas
 /* Has the submitter end a job that waits for more slots than all members have: it was accepted
  * while the DVM was larger. Returns its index; -1: there is none. */
 int rest_end_too_large(struct sim *s);
+/* The state of all daemons, for a trace. */
+void rest_print(struct sim *s, uint32_t nodes);
+
+bool rest_has_out(struct sim *s); /* a link is mapped out, or on probation */
 
 #endif

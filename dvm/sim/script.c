@@ -43,6 +43,8 @@ struct script {
     struct sim *sim;
     struct check *check;
     struct work *work;
+    struct outage *outage; /* NULL: the seed has none, */
+    struct heir *heir;     /* or its head has neither a disk nor keepers */
     struct script_result *result;
     uint32_t nodes, replicas;
     unsigned profile; /* 0: no faults, 1: links, 2: daemons too, 3: the head too */
@@ -83,7 +85,7 @@ static void __attribute__((format(printf, 2, 3))) trace_line(struct script *s, c
 
 static void count_fault(struct script *s, enum script_fault f)
 {
-    const struct core *head = sim_core(s->sim, 0);
+    const struct core *head = sim_head(s->sim);
     struct script_seen x;
 
     s->result->faults += f != FAULT_NONE;
@@ -132,7 +134,7 @@ static void pod_step(struct script *s, uint32_t v)
         }
         return;
     }
-    if (!wanted || p->start_at > now)
+    if (!wanted || p->start_at > now || (v == 0 && s->heir))
         return;
     if (p->start_at == 0) {
         p->start_at = now + 1 + roll_dice(s, 3) * roll_dice(s, 1500);
@@ -154,7 +156,7 @@ static void see_failure(void *arg, const struct resize_campaign *c)
 /* The resource manager removes pods that it started for a failed grow. */
 static void follow_failures(struct script *s)
 {
-    const struct core *head = sim_core(s->sim, 0);
+    const struct core *head = sim_head(s->sim);
     bool any = false;
 
     if (!head || !done_since(s, 2))
@@ -183,7 +185,14 @@ static bool may_stop(struct sim *sim, void *arg)
     const struct script *s = arg;
 
     return has_failed(sim, s->check) ||
-           (s->until && sim_core(sim, 0) && script_look(sim_core(sim, 0)).phase == s->until);
+           (s->until && sim_head(sim) && script_look(sim_head(sim)).phase == s->until);
+}
+
+static bool may_pause(struct sim *sim, void *arg)
+{
+    const struct script *s = arg;
+
+    return may_stop(sim, arg) || heir_is_due(s->heir);
 }
 
 static void pass_time(struct script *s, uint64_t ms)
@@ -193,7 +202,8 @@ static void pass_time(struct script *s, uint64_t ms)
     while (sim_now(s->sim) < end && !may_stop(s->sim, s)) {
         uint64_t step = end - sim_now(s->sim);
 
-        (void)sim_until(s->sim, may_stop, s, step > 250 ? 250 : step);
+        (void)sim_until(s->sim, may_pause, s, step > 250 ? 250 : step);
+        heir_step(s->heir);
         if (s->heal_at && s->heal_at <= sim_now(s->sim)) {
             s->heal_at = 0;
             trace_line(s, "the partition is healed");
@@ -203,6 +213,7 @@ static void pass_time(struct script *s, uint64_t ms)
         if (done_since(s, 7) && (s->resting || roll_dice(s, 4) == 0))
             check_let_go(s->check, s->resting);
         check_gather_go(s->check, rank_contributes, s);
+        outage_step(s->outage);
         for (uint32_t v = 0; v < s->nodes; v++)
             pod_step(s, v);
     }
@@ -250,9 +261,11 @@ static void grow_dvm(struct script *s, uint32_t to)
 
     if (in.sequence % 3 == 0)
         in.limits = (struct api_size_limits){true, to > slack ? to - slack : 0, to + slack};
+    if (!sim_head(s->sim))
+        return;
     trace_line(s, "size %u", to);
-    core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
-    if (core_size_put(sim_core(s->sim, 0), &in, &out, &reason, NULL) == 0 && to > s->replicas)
+    core_time(sim_head(s->sim), sim_now(s->sim), sim_now(s->sim));
+    if (core_size_put(sim_head(s->sim), &in, &out, &reason, NULL) == 0 && to > s->replicas)
         s->replicas = to;
     sim_drain(s->sim, 0);
 }
@@ -274,11 +287,11 @@ static void grow_whole(struct script *s)
     last = last < s->nodes ? last : s->nodes - 1;
     for (uint32_t v = first; v <= last; v++)
         targets[r.ntargets++] = v;
-    if (r.ntargets == 0 || !sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
+    if (r.ntargets == 0 || !sim_head(s->sim) || sim_stopped(s->sim, 0))
         return;
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
-    core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
-    if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
+    core_time(sim_head(s->sim), sim_now(s->sim), sim_now(s->sim));
+    if (core_campaign_put(sim_head(s->sim), id, &r, &out, &reason, NULL) < 0) {
         trace_line(s, "grow %u..%u refused: %s", first, last, api_reason_word(reason));
         return;
     }
@@ -312,8 +325,8 @@ static void shrink_dvm(struct script *s, uint32_t to)
     if (r.ntargets == 0)
         return;
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
-    core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
-    if (core_campaign_put(sim_core(s->sim, 0), id, &r, &out, &reason, NULL) < 0) {
+    core_time(sim_head(s->sim), sim_now(s->sim), sim_now(s->sim));
+    if (core_campaign_put(sim_head(s->sim), id, &r, &out, &reason, NULL) < 0) {
         trace_line(s, "shrink to %u refused: %s", to, api_reason_word(reason));
         return;
     }
@@ -332,7 +345,7 @@ static void strike_grow(struct script *s)
     s->until = PHASE_WIRING;
     pass_time(s, 3000);
     s->until = PHASE_NONE;
-    if (has_failed(s->sim, s->check) || !sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
+    if (has_failed(s->sim, s->check) || !sim_head(s->sim) || sim_stopped(s->sim, 0))
         return;
     if (s->profile == 3 && roll_dice(s, 3) == 0)
         crash_daemon(s, 0);
@@ -347,10 +360,12 @@ static void resize_dvm(struct script *s)
     uint32_t to = (uint32_t)roll_dice(s, s->nodes);
     bool midway = roll_dice(s, 3) == 0;
 
-    if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0))
+    if (!sim_head(s->sim) || sim_stopped(s->sim, 0))
         return;
     if (midway)
-        submit_job(s, 0); /* mapped and not yet sent when the campaign comes */
+        submit_job(s, 0);  /* mapped and not yet sent when the campaign comes */
+    if (!sim_head(s->sim)) /* it had been told to end, and has */
+        return;
     if (done_since(s, 2) && roll_dice(s, 3) == 0)
         grow_whole(s);
     else if (to >= s->replicas && roll_dice(s, 4))
@@ -369,11 +384,11 @@ static void cancel_campaign(struct script *s)
     enum api_reason reason;
     char id[32];
 
-    if (!sim_core(s->sim, 0) || sim_stopped(s->sim, 0) || s->ncampaigns == 0)
+    if (!sim_head(s->sim) || sim_stopped(s->sim, 0) || s->ncampaigns == 0)
         return;
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)(s->ncampaigns - roll_dice(s, 2)));
-    core_time(sim_core(s->sim, 0), sim_now(s->sim), sim_now(s->sim));
-    if (core_campaign_cancel(sim_core(s->sim, 0), id, &out, &reason, NULL) < 0)
+    core_time(sim_head(s->sim), sim_now(s->sim), sim_now(s->sim));
+    if (core_campaign_cancel(sim_head(s->sim), id, &out, &reason, NULL) < 0)
         return;
     trace_line(s, "cancel %s: %s", id, api_phase_name(out.phase));
     api_campaign_free(&out);
@@ -434,8 +449,8 @@ static void begin_gather(struct script *s)
     for (uint32_t v = 0; v < s->nodes; v++) {
         const struct core *x = sim_core(s->sim, v);
 
-        if (x && core_state(x) == CORE_WIRED && sim_core(s->sim, 0) &&
-            core_live_in(sim_core(s->sim, 0), v, core_inspect_epoch(x).ctr) &&
+        if (x && core_state(x) == CORE_WIRED && sim_head(s->sim) &&
+            core_live_in(sim_head(s->sim), v, core_inspect_epoch(x).ctr) &&
             roll_dice(s, 1 + odds) != 0)
             vpids[n++] = v;
     }
@@ -581,10 +596,43 @@ static void inject_fault(struct script *s)
         cut_network(s);
 }
 
+static void begin_heir(struct script *s)
+{
+    char text[HEIR_TEXT_MAX];
+    enum heir_kind k = heir_draw(s->heir);
+
+    if (k == HEIR_KINDS)
+        return;
+    count_fault(s, FAULT_HEAD);
+    heir_begin(s->heir, k, text);
+    s->result->heirs[k]++;
+    trace_line(s, "%s", text);
+}
+
+static void begin_outage(struct script *s)
+{
+    char text[OUTAGE_TEXT_MAX];
+    char job[WORK_TEXT_MAX];
+    enum outage_kind k = outage_begin(s->outage, text);
+
+    begin_heir(s);
+
+    if (outage_spawns(s->outage) && work_spawn(s->work, some_node(s), job)) {
+        s->result->spawned++;
+        trace_line(s, "%s", job);
+    }
+    if (k == OUTAGES)
+        return;
+    s->result->outages[k]++;
+    s->result->faults++;
+    trace_line(s, "%s", text);
+}
+
 static void take_step(struct script *s)
 {
     uint64_t d = roll_dice(s, 20);
 
+    begin_outage(s);
     if (done_since(s, 3) && roll_dice(s, 8) == 0)
         begin_gather(s);
     if (done_since(s, 8) && roll_dice(s, 8) == 0)
@@ -617,6 +665,8 @@ static void come_to_rest(struct script *s)
     uint64_t end;
 
     trace_line(s, "no more faults, no more work");
+    outage_end(s->outage);
+    heir_end(s->heir);
     sim_heal(s->sim);
     sim_links_even(s->sim);
     s->heal_at = 0;
@@ -632,15 +682,15 @@ static void come_to_rest(struct script *s)
         pass_time(s, 500);
         if (has_failed(s->sim, s->check))
             return;
-        if (sim_core(s->sim, 0)) {
-            r = rest_look(sim_core(s->sim, 0));
+        if (sim_head(s->sim)) {
+            r = rest_look(sim_head(s->sim));
             if (r.campaigns == 0 && s->replicas < s->nodes - 1)
                 grow_dvm(s, s->nodes - 1); /* so that every job finds its slots */
             else if (r.campaigns == 0 && rest_missing(s->sim, s->replicas) == 0)
                 work_end_too_large(s->work);
             quiet = r.jobs || r.campaigns || rest_missing(s->sim, s->replicas) ? 0 : quiet + 1;
-            if (quiet > 60) /* for 30 s: requests may be under way, and links on probation */
-                return;
+            if (quiet > 60 && (quiet > 300 || !rest_has_out(s->sim)))
+                return; /* requests may be under way for 30 s, and links on probation for longer */
         }
         if (quiet || sim_now(s->sim) < end)
             continue;
@@ -658,10 +708,8 @@ static void come_to_rest(struct script *s)
 static void begin_schedule(struct script *s)
 {
     static const uint32_t radixes[] = {2, 2, 3, 4, 32, 64};
-    struct sim_opts o = {.seed = s->opts.seed,
-                         .faults = API_FAULTS_DEFAULTS,
-                         .uneven = true,
-                         .trace = s->opts.trace};
+    struct sim_opts o = {
+        .seed = s->opts.seed, .faults = SIM_FAULTS, .uneven = true, .trace = s->opts.trace};
 
     s->sim = sim_create(&o);
     for (unsigned i = 0; i < 3; i++)
@@ -674,6 +722,11 @@ static void begin_schedule(struct script *s)
     o.radix = radixes[roll_dice(s, 6)];
     o.slots = 1 + (uint32_t)roll_dice(s, 3);
     o.links = done_since(s, 11) ? 1 + (uint32_t)roll_dice(s, 3) : 1;
+    o.addresses = done_since(s, 15) ? outage_addresses(s->opts.seed) : 1;
+    o.links = o.links == o.addresses ? 0 : o.links; /* one by each address is the default */
+    o.backlog_max = done_since(s, 14) ? outage_backlog(s->opts.seed, s->profile) : 0;
+    o.disk = done_since(s, 16) && heir_has_disk(s->opts.seed);
+    o.keepers = s->opts.keepers && heir_has_keepers(s->opts.seed);
     o.delay_ms = 1 + roll_dice(s, 3) * roll_dice(s, 30);
     if (done_since(s, 10))
         o.faults = sim_draw_faults(s->sim);
@@ -681,52 +734,20 @@ static void begin_schedule(struct script *s)
         o.faults.link_grace_ms = 2000; /* the default of those generations */
     sim_configure(s->sim, &o);
     trace_line(s,
-               "seed %llu: %u nodes, radix %u, slots %u, links %u, delay %u ms, profile %u, %u ms",
-               (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots, o.links,
-               (unsigned)o.delay_ms, s->profile, (unsigned)o.faults.link_grace_ms);
+               "seed %llu: %u nodes, radix %u, slots %u, links %zu, addresses %u, delay %u ms, "
+               "profile %u, %u ms",
+               (unsigned long long)s->opts.seed, s->nodes, o.radix, o.slots, sim_nlinks(s->sim),
+               o.addresses, (unsigned)o.delay_ms, s->profile, (unsigned)o.faults.link_grace_ms);
     s->check = check_create(s->sim);
     s->work = work_create(s->sim, s->opts.generation);
-    check_healthy(s->check, s->profile == 0);
+    check_healthy(s->check, s->profile == 0 && !o.disk && !o.keepers);
+    if (done_since(s, 14))
+        s->outage = outage_create(s->sim, s->check, s->opts.seed, s->nodes, s->profile,
+                                  done_since(s, 15) ? OUTAGES : OUTAGE_INTERFACE);
+    if (o.disk || o.keepers)
+        s->heir = heir_create(s->sim, s->opts.seed, s->profile < 2);
     for (uint32_t v = 0; v < s->nodes; v++)
         sim_start(s->sim, v);
-}
-
-static const char *state_at_head(const struct script *s, uint32_t v)
-{
-    const struct core *head = sim_core(s->sim, 0);
-    const struct member *m = head ? members_get(core_inspect_members(head), v) : NULL;
-
-    return m ? member_state_word(m->state) : "unknown";
-}
-
-/* Prints the state of all daemons at the end, for the trace. */
-static void tell_nodes(struct script *s)
-{
-    for (uint32_t v = 0; v < s->nodes; v++) {
-        const struct core *x = sim_core(s->sim, v);
-
-        if (x)
-            trace_line(
-                s,
-                "vpid %u: %s, epoch %llu, version %llu, complete %llu, live %u, lifeline %d: "
-                "%.80s",
-                v, state_at_head(s, v), (unsigned long long)core_inspect_epoch(x).ctr,
-                (unsigned long long)core_stats(x).version,
-                (unsigned long long)core_inspect_complete(x), core_stats(x).live,
-                (int)core_inspect_lifeline(x), core_state_text(x));
-    }
-}
-
-static void add_stats(struct script *s)
-{
-    struct core_stats x;
-
-    if (!sim_core(s->sim, 0))
-        return;
-    x = core_stats(sim_core(s->sim, 0)); /* of this incarnation of the head */
-    s->result->held_map += x.held_map;
-    s->result->held_launch += x.held_launch;
-    s->result->remapped += x.remapped;
 }
 
 void script_run(const struct script_opts *o, struct script_result *r)
@@ -749,15 +770,17 @@ void script_run(const struct script_opts *o, struct script_result *r)
         come_to_rest(s);
     if (!has_failed(s->sim, s->check)) {
         check_rest(s->check);
-        work_check(s->work, s->check, s->kills, s->profile >= 2);
+        work_check(s->work, s->check, s->kills, s->profile >= 2 || heir_lost(s->heir));
     }
-    if (has_failed(s->sim, s->check))
-        tell_nodes(s);
+    if (has_failed(s->sim, s->check) && s->opts.trace)
+        rest_print(s->sim, s->nodes);
     r->nodes = s->nodes;
     snprintf(r->name, sizeof(r->name), "%s", check_failed(s->check));
     snprintf(r->text, sizeof(r->text), "%s", check_text(s->check));
     r->at_ms = sim_now(s->sim);
-    add_stats(s);
+    script_add_stats(r, sim_head(s->sim));
+    heir_destroy(s->heir);
+    outage_destroy(s->outage);
     work_destroy(s->work);
     sim_destroy(s->sim);
     check_destroy(s->check);

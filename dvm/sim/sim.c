@@ -8,6 +8,7 @@
 #include "dvm/sim/sim_private.h"
 
 #include "dvm/protocol/wire/client.h"
+#include "dvm/sim/dice.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOW_FACTOR 10 /* of some connections of an uneven network */
+#define DISK_MAX (256u << 20)
 #define TRANSFERS_FROM (FRAME_HEADER_BYTES + 192u)
 
 struct sim *sim_create(const struct sim_opts *o)
@@ -25,6 +26,7 @@ struct sim *sim_create(const struct sim_opts *o)
     s->opts = *o;
     s->rng = o->seed;
     s->now = 1000;
+    buf_init(&s->disk, DISK_MAX);
     return s;
 }
 
@@ -42,7 +44,7 @@ struct api_faults sim_faults(const struct sim *s)
 
 uint64_t sim_slowest_way(const struct sim *s)
 {
-    uint64_t hop = s->opts.delay_ms * (s->opts.uneven ? SLOW_FACTOR : 1);
+    uint64_t hop = s->opts.delay_ms * (s->opts.uneven ? SIM_SLOW_FACTOR : 1);
     uint64_t depth = 0;
 
     for (uint64_t n = 1; n < s->opts.nodes; n = n * s->opts.radix + 1)
@@ -64,12 +66,18 @@ void sim_proc_free(struct sim *s, struct rank_proc *p)
     free(p);
 }
 
+/* The daemons, and a former head after them. */
+static uint32_t node_after(const struct sim *s, uint32_t v)
+{
+    return v + 1 < s->opts.nodes || v == SIM_FORMER ? v + 1 : SIM_FORMER;
+}
+
 void sim_destroy(struct sim *s)
 {
     struct ev *e, *etmp;
     struct wire *w, *wtmp;
 
-    for (uint32_t v = 0; v < s->opts.nodes; v++) {
+    for (uint32_t v = 0; v <= SIM_FORMER; v = node_after(s, v)) {
         sim_files_end(s, v);
         core_destroy(s->nodes[v].core);
         DL_FOREACH_SAFE(s->nodes[v].held, e, etmp)
@@ -84,6 +92,7 @@ void sim_destroy(struct sim *s)
     while (s->nheap)
         sim_ev_free(s->heap[--s->nheap]);
     free(s->heap);
+    buf_free(&s->disk);
     for (size_t i = 0; i < OLD_FRAMES; i++)
         buf_free(&s->old[i].data);
     DL_FOREACH_SAFE(s->wires, w, wtmp)
@@ -131,14 +140,10 @@ static struct ev *heap_take(struct sim *s)
     return first;
 }
 
-/* splitmix64: the same on every machine, so a seed has one meaning. */
 uint64_t sim_random(struct sim *s, uint64_t below)
 {
-    uint64_t z = s->rng += 0x9e3779b97f4a7c15ull;
+    uint64_t z = dice_mix(s->rng += DICE_STEP);
 
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    z ^= z >> 31;
     return below ? z % below : 0;
 }
 
@@ -157,48 +162,21 @@ struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t 
     return e;
 }
 
-static uint64_t draw_delay(struct sim *s)
+uint64_t sim_draw_delay(struct sim *s)
 {
     return 1 + sim_random(s, s->opts.delay_ms ? s->opts.delay_ms : 1);
 }
 
 bool sim_running(const struct sim *s, uint32_t vpid)
 {
-    return vpid < s->opts.nodes && s->nodes[vpid].core;
-}
-
-static void act_connect(struct sim *s, uint32_t vpid, const struct out_connect *act)
-{
-    uint32_t to = (uint32_t)act->port - PORT_BASE;
-    struct wire *w;
-    struct ev *e;
-
-    if (!sim_running(s, to)) {
-        sim_schedule(s, s->now + draw_delay(s), EV_CLOSED, vpid, act->conn);
-        return;
-    }
-    w = xcalloc(1, sizeof(*w));
-    *w = (struct wire){.a = vpid,
-                       .b = to,
-                       .a_conn = act->conn,
-                       .b_conn = ++s->conns,
-                       .open_a = true,
-                       .open_b = true};
-    sim_wire_add(s, w);
-    w->slow = s->opts.uneven && sim_random(s, 4) == 0 ? SLOW_FACTOR : 1;
-    w->last_b = s->now + draw_delay(s);
-    e = sim_schedule(s, w->last_b, EV_OPEN, to, w->b_conn);
-    e->incoming = true;
-    e->from = vpid;
-    w->last_a = w->last_b + draw_delay(s);
-    sim_schedule(s, w->last_a, EV_OPEN, vpid, w->a_conn)->from = to;
+    return (vpid < s->opts.nodes || vpid == SIM_FORMER) && s->nodes[vpid].core;
 }
 
 struct ev *sim_to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind)
 {
     bool from_a = w->a == from;
     uint64_t *last = from_a ? &w->last_b : &w->last_a;
-    uint64_t at = s->now + draw_delay(s) * w->slow;
+    uint64_t at = s->now + sim_draw_delay(s) * w->slow;
     struct ev *e;
 
     *last = at > *last ? at : *last;
@@ -228,6 +206,7 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_send *act)
         sim_keep_frame(s, vpid, &act->frame);
     if (w->a == vpid ? w->mute_b : w->mute_a)
         return;
+    sim_delay_greeting(s, w, vpid, &act->frame);
     if (w->a == vpid ? w->open_b : w->open_a) {
         struct ev *e = sim_to_peer(s, w, vpid, EV_FRAME);
 
@@ -235,7 +214,7 @@ static void act_send(struct sim *s, uint32_t vpid, struct out_send *act)
     } else if (sim_running(s, w->a == vpid ? w->b : w->a) &&
                !(w->a == vpid ? w->mute_a : w->mute_b)) {
         /* the other end does not know this connection and says so */
-        sim_schedule(s, s->now + draw_delay(s), EV_CLOSED, vpid, act->conn)->from =
+        sim_schedule(s, s->now + sim_draw_delay(s), EV_CLOSED, vpid, act->conn)->from =
             w->a == vpid ? w->b : w->a;
     }
 }
@@ -344,8 +323,12 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
     struct wire *w;
 
     switch (a->kind) {
+    case OUT_RECORDS:
+        if (!sim_disk_put(s, vpid, &a->records.data))
+            sim_crash(s, vpid);
+        break;
     case OUT_CONNECT:
-        act_connect(s, vpid, &a->connect);
+        sim_connect(s, vpid, &a->connect);
         break;
     case OUT_SEND:
         act_send(s, vpid, &a->send);
@@ -396,7 +379,8 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
         sim_files_forget(s, vpid, a->job_ended.nspace);
         break;
     case OUT_CLIENT:
-        act_client(s, &a->client);
+        if (vpid != SIM_FORMER) /* its clients have ended with the pod */
+            act_client(s, &a->client);
         break;
     case OUT_PARK:
         s->nodes[vpid].parked = true;
@@ -413,19 +397,35 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
     }
 }
 
+/* A head that has asked begins within one of its inputs. */
+static void note_heir(struct sim *s, uint32_t vpid)
+{
+    struct node *n = &s->nodes[vpid];
+
+    if (n->asks && core_inspect_head(n->core)) {
+        n->asks = false;
+        s->heirs += core_inherited(n->core);
+    }
+}
+
 void sim_drain(struct sim *s, uint32_t vpid)
 {
     struct out_act a;
 
+    if (sim_running(s, vpid))
+        note_heir(s, vpid);
+
     while (sim_running(s, vpid) && core_next(s->nodes[vpid].core, &a)) {
-        if (s->hooks.action)
+        if (s->hooks.action && vpid != SIM_FORMER)
             s->hooks.action(s->hooks.arg, vpid, &a);
         carry_out(s, vpid, &a);
+        if (sim_ends_now(s, vpid, &a))
+            sim_crash(s, vpid);
         out_act_free(&a);
     }
     if (sim_running(s, vpid))
         s->nodes[vpid].deadline = core_deadline(s->nodes[vpid].core);
-    if (sim_running(s, vpid) && s->hooks.after)
+    if (sim_running(s, vpid) && s->hooks.after && vpid != SIM_FORMER)
         s->hooks.after(s->hooks.arg, vpid);
     if (s->nodes[vpid].exited && sim_running(s, vpid))
         sim_crash(s, vpid);
@@ -441,6 +441,7 @@ static void on_step(void *arg)
     struct node *n = arg;
     struct sim *s = n->sim;
 
+    note_heir(s, (uint32_t)(n - s->nodes));
     if (s->hooks.step && n->core)
         s->hooks.step(s->hooks.arg, (uint32_t)(n - s->nodes));
 }
@@ -454,6 +455,8 @@ void sim_start(struct sim *s, uint32_t vpid)
     struct core_opts o = {.vpid = vpid,
                           .cluster = "sim",
                           .address = "wire",
+                          .more = sim_more_addresses,
+                          .nmore = s->opts.addresses > 1 ? s->opts.addresses - 1 : 0,
                           .host = host,
                           .join_port = (uint16_t)(PORT_BASE + vpid),
                           .head_host = "wire",
@@ -478,7 +481,16 @@ void sim_start(struct sim *s, uint32_t vpid)
     o.incarnation = vpid ? 0 : 0xabc0 + ++n->life;
     n->life++;
     n->exited = n->parked = n->stopped = false;
+    o.keeps_records = vpid == 0 && s->opts.disk;
+    o.keepers = vpid == 0 && s->opts.keepers;
+    o.heritage = o.keeps_records && s->disk.len ? s->disk.data : NULL;
+    o.heritage_len = s->disk.len;
     n->core = core_create(&o, s->now, s->now);
+    if (o.keeps_records && !core_inherited(n->core))
+        sim_lose_disk(s);
+    n->asks = vpid == VPID_HEAD;
+    if (n->asks)
+        sim_kept_start(s);
     core_inspect_watch(n->core, on_step, n);
     sim_files_start(s, vpid);
     sim_drain(s, vpid);
@@ -499,123 +511,6 @@ bool sim_parked(const struct sim *s, uint32_t vpid)
     return s->nodes[vpid].parked;
 }
 
-size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms, int code)
-{
-    struct sim_want w = {.ranks = ranks, .run_ms = run_ms, .code = code};
-
-    return sim_submit_job(s, vpid, &w);
-}
-
-size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
-{
-    char ms[32];
-    char exit_code[32];
-    char *argv[] = {ms, exit_code, w->loses ? "lost" : NULL, NULL};
-    char *env[] = {NULL};
-    struct job_app app = {
-        .argv = argv, .env = env, .cwd = w->absent ? SIM_ABSENT : "/", .nprocs = w->ranks};
-    char *files[SIM_FILES_MAX] = {w->full ? SIM_FULL : "in", "dir/in", "prog"};
-    struct job_spec spec = {.flags = w->flags,
-                            .timeout_ms = w->timeout_ms,
-                            .map_by = w->map_by,
-                            .level = JOB_LEVEL_NODE,
-                            .ppr = w->ppr,
-                            .nhosts = w->nhosts,
-                            .hosts = (uint32_t *)w->hosts,
-                            .nfiles = w->nfiles,
-                            .files = files,
-                            .stop = w->stop,
-                            .stop_rank = w->stop_rank,
-                            .napps = 1,
-                            .apps = &app,
-                            .parent_nspace = "",
-                            .stdin_rank = JOB_RANK_NONE};
-    size_t index = s->njobs++;
-
-    s->jobs[index].home = vpid;
-    s->jobs[index].home_life = s->nodes[vpid].life;
-    s->jobs[index].home_epoch = core_inspect_epoch(s->nodes[vpid].core);
-
-    snprintf(ms, sizeof(ms), "%llu", (unsigned long long)w->run_ms);
-    snprintf(exit_code, sizeof(exit_code), "%d", w->code);
-    s->jobs[index].nfiles = w->nfiles;
-    s->jobs[index].reads_at = UINT64_MAX;
-    core_time(s->nodes[vpid].core, s->now, s->now);
-    files_source(s->nodes[vpid].files, (uint32_t)index, w->nfiles);
-    core_submit(s->nodes[vpid].core, (uint32_t)index, &spec);
-    sim_drain(s, vpid);
-    return index;
-}
-
-const struct sim_job *sim_job(const struct sim *s, size_t index)
-{
-    return &s->jobs[index];
-}
-
-uint32_t sim_job_home(const struct sim *s, size_t index)
-{
-    return s->jobs[index].home;
-}
-
-bool sim_job_waits(const struct sim *s, size_t index)
-{
-    const struct sim_job *j = &s->jobs[index];
-
-    return !j->gone && sim_running(s, j->home) && s->nodes[j->home].life == j->home_life;
-}
-
-void sim_job_forget(struct sim *s, size_t index)
-{
-    s->jobs[index].gone = true;
-    if (s->jobs[index].nfiles && sim_running(s, s->jobs[index].home))
-        files_client_gone(s->nodes[s->jobs[index].home].files, (uint32_t)index);
-}
-
-size_t sim_unheld(const struct sim *s, const char *nspace)
-{
-    const struct rank_proc *p;
-    size_t n = 0;
-
-    DL_FOREACH(s->procs, p)
-    {
-        n += p->stops_at != UINT64_MAX && strcmp(p->nspace, nspace) == 0;
-    }
-    return n;
-}
-
-size_t sim_ranks(const struct sim *s, uint32_t vpid)
-{
-    return s->nodes[vpid].nprocs;
-}
-
-bool sim_some_rank(struct sim *s, uint32_t vpid, const char **nspace, uint32_t *rank)
-{
-    uint64_t left = sim_random(s, s->nodes[vpid].nprocs);
-    const struct rank_proc *p;
-
-    DL_FOREACH(s->procs, p)
-    {
-        if (p->vpid != vpid || left-- > 0) /* as many go before it */
-            continue;
-        *nspace = p->nspace;
-        *rank = p->rank;
-        return true;
-    }
-    return false;
-}
-
-bool sim_rank_lives(const struct sim *s, uint32_t vpid, const char *nspace, uint32_t rank)
-{
-    const struct rank_proc *p;
-
-    DL_FOREACH(s->procs, p)
-    {
-        if (p->vpid == vpid && p->rank == rank && strcmp(p->nspace, nspace) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* --- the turn */
 
 static void deliver_event(struct sim *s, struct ev *e)
@@ -625,17 +520,25 @@ static void deliver_event(struct sim *s, struct ev *e)
 
     if (!n->core || e->life != n->life)
         return;
-    core_time(n->core, s->now, s->now);
+    sim_clock(s, e->vpid);
     switch (e->kind) {
     case EV_OPEN:
-        if (!sim_wire_of(s, e->vpid, e->conn))
+        w = sim_wire_of(s, e->vpid, e->conn);
+        if (!w)
             return;
-        core_conn_open(n->core, e->conn, e->incoming,
-                       e->incoming || n->core == NULL ? API_ROLE_MEMBER : API_ROLE_HEAD, "sim");
+        core_conn_open(n->core, e->conn,
+                       &(struct core_conn){.incoming = e->incoming,
+                                           .role = e->incoming ? API_ROLE_MEMBER : API_ROLE_HEAD,
+                                           .cluster = "sim",
+                                           .way = w->way,
+                                           .own = sim_address(w->net),
+                                           .other = sim_address(w->net)});
         break;
     case EV_FRAME:
-        if (sim_wire_of(s, e->vpid, e->conn) && s->hooks.frame)
+        if (sim_wire_of(s, e->vpid, e->conn) && s->hooks.frame && e->vpid != SIM_FORMER)
             s->hooks.frame(s->hooks.arg, e->vpid, e->conn, e->data.data, e->data.len);
+        if (n->asks)
+            sim_kept_frame(s, &e->data);
         if (sim_wire_of(s, e->vpid, e->conn))
             core_conn_frame(n->core, e->conn, e->data.data, e->data.len);
         break;
@@ -663,7 +566,7 @@ static void note_stops(struct sim *s)
             continue;
         p->stops_at = UINT64_MAX;
         p->held = true;
-        core_time(c, s->now, s->now);
+        sim_clock(s, p->vpid);
         if (p->stop != JOB_STOP_EXEC)
             core_proc(c, p->nspace, p->rank, CORE_PROC_REGISTERED, 0, NULL);
         core_proc(c, p->nspace, p->rank, CORE_PROC_HELD, 0, NULL);
@@ -684,7 +587,7 @@ static void note_exits(struct sim *s)
 
         if (p->exits_at > s->now || s->nodes[vpid].stopped)
             continue;
-        core_time(c, s->now, s->now);
+        sim_clock(s, vpid);
         core_proc(c, p->nspace, p->rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
         core_proc(c, p->nspace, p->rank, CORE_PROC_WAITPID, p->status, NULL);
         sim_proc_free(s, p);
@@ -696,12 +599,12 @@ static void note_exits(struct sim *s)
 
 static void run_ticks(struct sim *s)
 {
-    for (uint32_t v = 0; v < s->opts.nodes; v++) {
+    for (uint32_t v = 0; v <= SIM_FORMER; v = node_after(s, v)) {
         struct core *c = s->nodes[v].core;
 
         if (!c || s->nodes[v].stopped || s->nodes[v].deadline > s->now)
             continue;
-        core_time(c, s->now, s->now);
+        sim_clock(s, v);
         core_tick(c);
         sim_drain(s, v);
     }
@@ -712,7 +615,7 @@ static uint64_t next_time(const struct sim *s)
     uint64_t at = s->nheap ? s->heap[0]->at : UINT64_MAX;
     const struct rank_proc *p;
 
-    for (uint32_t v = 0; v < s->opts.nodes; v++) {
+    for (uint32_t v = 0; v <= SIM_FORMER; v = node_after(s, v)) {
         if (s->nodes[v].core && !s->nodes[v].stopped && s->nodes[v].deadline < at)
             at = s->nodes[v].deadline;
     }
@@ -775,7 +678,7 @@ void sim_for(struct sim *s, uint64_t ms)
 
 size_t sim_nlinks(const struct sim *s)
 {
-    return s->opts.links ? s->opts.links : 1;
+    return s->opts.links ? s->opts.links : sim_naddresses(s);
 }
 
 uint64_t sim_now(const struct sim *s)

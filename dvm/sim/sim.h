@@ -9,8 +9,18 @@
 #include "dvm/protocol/wire/frame.h"
 
 #define SIM_NODES_MAX 2048
+#define SIM_FORMER SIM_NODES_MAX /* as a vpid: a former head that runs beside its heir */
 #define SIM_SLOTS_MAX 8
 #define SIM_JOBS_MAX 4096
+
+#define SIM_SLOW_FACTOR 10     /* of some connections of an uneven network */
+#define SIM_SLOWEST_FACTOR 100 /* of those that a fault slows down */
+/* The times of random schedules: the absence of the head is short, so that many of them pass it. */
+#define SIM_HEAD_ABSENCE_MS 30000
+#define SIM_FAULTS                                                                                 \
+    {                                                                                              \
+        API_FAULTS_LINK_GRACE_MS, API_FAULTS_SILENCE_MS, SIM_HEAD_ABSENCE_MS                       \
+    }
 
 struct sim;
 
@@ -23,11 +33,15 @@ struct sim_opts {
     uint64_t delay_ms; /* each frame takes 1..delay_ms; order per connection is kept */
     size_t backlog_max;
     struct api_faults faults; /* all 0: API_FAULTS_DEFAULTS */
-    uint32_t links;           /* of a member to its parent; 0: 1 */
+    uint32_t
+        addresses;  /* of each daemon, each in a network of its own; 0: 1, at most OUT_WAYS_MAX */
+    uint32_t links; /* of a member to its parent; 0: one by each address */
     /* Some connections are ten times slower than others. With an odd seed, frames of some 256 bytes
      * go as transfers, and of twice that by RNDV. */
     bool uneven;
     bool trace;
+    bool disk;    /* the head's records are on a disk that outlives its process */
+    bool keepers; /* members keep the head's records */
 };
 
 /* The watcher: sees every input before and after, each step of its processing, and every action
@@ -37,8 +51,9 @@ struct sim_hooks {
     /* arrives */
     void (*frame)(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len);
     void (*action)(void *arg, uint32_t vpid, const struct out_act *act);
-    void (*step)(void *arg, uint32_t vpid);  /* core_inspect_watch() */
-    void (*after)(void *arg, uint32_t vpid); /* the outbox is empty */
+    void (*step)(void *arg, uint32_t vpid);              /* core_inspect_watch() */
+    void (*after)(void *arg, uint32_t vpid);             /* the outbox is empty */
+    void (*aside)(void *arg, const struct core *former); /* vpid 0 is SIM_FORMER from now on */
 };
 
 struct sim_job { /* a job as its submitter sees it */
@@ -62,7 +77,27 @@ void sim_configure(struct sim *s, const struct sim_opts *o); /* before the first
 void sim_destroy(struct sim *s);
 void sim_watch(struct sim *s, const struct sim_hooks *h); /* copied */
 void sim_start(struct sim *s, uint32_t vpid);             /* a new process of the daemon */
-void sim_crash(struct sim *s, uint32_t vpid);             /* its connections break at once */
+void sim_lose_disk(struct sim *s);                        /* the head's: the records are gone */
+/* The head's process ends after so many more groups (1 at least) of its records, and then so many
+ * actions. */
+void sim_end_midway(struct sim *s, uint64_t groups, uint64_t actions);
+bool sim_midway_due(const struct sim *s);
+/* The head, or NULL: there is no process, or it asks for records. */
+struct core *sim_head(const struct sim *s);
+bool sim_has_keepers(const struct sim *s);
+void sim_kept_step(struct sim *s); /* time has passed */
+/* A keeper that was in sync at the end of the last head has run on, and can be reached. */
+bool sim_is_kept(const struct sim *s);
+/* The last head had records that its keepers had not acknowledged. */
+bool sim_knew_more(const struct sim *s);
+void sim_end_keepers(struct sim *s, bool all); /* the head ends with one of its keepers, or all */
+uint64_t sim_heirs(const struct sim *s);       /* how many processes of the head had records */
+void sim_midway_not(struct sim *s);
+/* The stopped head becomes SIM_FORMER, with its connections; vpid 0 may be started. */
+bool sim_set_aside(struct sim *s);
+void sim_end_former(struct sim *s);
+bool sim_from_former(struct sim *s, uint32_t vpid, uint64_t conn); /* the other end */
+void sim_crash(struct sim *s, uint32_t vpid); /* its connections break at once */
 void sim_stop(struct sim *s, uint32_t vpid,
               bool stopped);                           /* neither reads nor closes, or resumes */
 void sim_break(struct sim *s, uint32_t a, uint32_t b); /* every connection between the two breaks */
@@ -84,6 +119,28 @@ void sim_vanish(struct sim *s, uint32_t vpid); /* like a host without power: no 
 /* From now on no frame passes between daemons of different groups, until sim_heal(). */
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group);
 void sim_heal(struct sim *s);
+/* Until then half of the connects take up to late_ms more; the greetings come as late. */
+void sim_hang_connects(struct sim *s, uint64_t until, uint64_t late_ms);
+/* Until then half of the greetings come up to late_ms after their connection has opened. */
+void sim_late_greetings(struct sim *s, uint64_t until, uint64_t late_ms);
+/* One of a daemon's interfaces fails: its connections break, or fall silent in both directions. New
+ * ones are refused, or hang, until it is back. Or its frames take 100 times as long. */
+enum sim_interface {
+    SIM_INTERFACE_UP,
+    SIM_INTERFACE_REFUSES,
+    SIM_INTERFACE_HANGS,
+    SIM_INTERFACE_SLOW
+};
+void sim_set_interface(struct sim *s, uint32_t vpid, size_t i, enum sim_interface how);
+struct sim_call { /* calls of one daemon by one address that were refused within a second */
+    uint32_t to;
+    uint64_t since_ms; /* the first one */
+    unsigned n;
+};
+/* More of them than the back-off permits; NULL: none. */
+const struct sim_call *sim_hasty_call(const struct sim *s, uint32_t vpid);
+void sim_jump_clock(struct sim *s, uint32_t vpid, int64_t ms); /* its wall clock only */
+void sim_clock(struct sim *s, uint32_t vpid);                  /* core_time() by its clocks */
 /* `from` lies: the frame goes to its neighbour `to` as it is. False: no connection joins them. */
 bool sim_forge(struct sim *s, uint32_t from, uint32_t to, const struct buf *frame);
 /* A routed frame that was sent earlier arrives again, late, over a present connection. */
@@ -117,6 +174,7 @@ struct sim_want {
     uint32_t ppr;    /* ranks on each daemon */
     uint32_t nhosts; /* limited to these daemons; 0: to none */
     uint32_t hosts[SIM_HOSTS_MAX];
+    const char *parent; /* job that spawns it; NULL: none */
     enum job_stop stop; /* its ranks (or one) stop some time after their start, until continued */
     uint32_t stop_rank;
 };
@@ -139,6 +197,7 @@ void sim_job_forget(struct sim *s, size_t index); /* its submitter has ended */
 bool sim_until(struct sim *s, bool (*done)(struct sim *s, void *arg), void *arg, uint64_t for_ms);
 void sim_for(struct sim *s, uint64_t ms);
 size_t sim_nlinks(const struct sim *s); /* of a member to its parent */
+size_t sim_naddresses(const struct sim *s);
 uint64_t sim_now(const struct sim *s);
 struct api_faults sim_faults(const struct sim *s);
 /* Milliseconds from the head to the lowest daemon of a tree of all daemons, at most. */
@@ -147,6 +206,8 @@ uint64_t sim_slowest_way(const struct sim *s);
 struct api_faults sim_draw_faults(struct sim *s);
 size_t sim_njobs(const struct sim *s);
 bool sim_stopped(const struct sim *s, uint32_t vpid);
+/* The virtual time without that in which the daemon was stopped; it runs now. */
+uint64_t sim_ran_ms(const struct sim *s, uint32_t vpid);
 uint64_t sim_life(const struct sim *s, uint32_t vpid); /* which process it is */
 /* Ranks alive on a daemon now. */
 size_t sim_ranks(const struct sim *s, uint32_t vpid);

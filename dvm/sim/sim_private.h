@@ -35,6 +35,8 @@ struct wire {      /* one connection; each side knows it by an id of its own */
     bool open_a, open_b;     /* the side has not closed it */
     uint64_t last_a, last_b; /* arrival time of the last frame to that side: order is kept */
     uint64_t slow;           /* factor by which its frames are slower */
+    size_t net;              /* of the interface at both of its ends */
+    size_t way;              /* what `a` called it by (struct out_way) */
     bool mute_a, mute_b;     /* nothing reaches that side any more */
     struct wire_key key_a, key_b;
     UT_hash_handle hh_a, hh_b;
@@ -80,10 +82,15 @@ struct node {
     struct sim *sim;
     uint64_t life;
     bool exited, parked, stopped;
-    uint8_t group;     /* of a partition */
-    uint64_t deadline; /* of the core, after its last input */
-    size_t nprocs;     /* ranks that run there */
-    struct ev *held;   /* inputs that came while it was stopped */
+    bool asks;                       /* for records; or its first input is to come */
+    uint8_t group;                   /* of a partition */
+    uint64_t deadline;               /* of the core, after its last input */
+    uint64_t stopped_at, stopped_ms; /* the last stop; the time of all before it */
+    int64_t wall_ms;                 /* what its wall clock is ahead */
+    size_t nprocs;                   /* ranks that run there */
+    enum sim_interface interfaces[OUT_WAYS_MAX];
+    struct sim_call calls[OUT_WAYS_MAX]; /* by one address alone that were refused */
+    struct ev *held;                     /* inputs that came while it was stopped */
     struct writer *writers;
 };
 
@@ -94,13 +101,37 @@ struct old_frame { /* a routed frame, kept to arrive again */
     struct buf data;
 };
 
+#define SIM_KEEPERS_MAX 8
+
+struct kept_at { /* a keeper */
+    uint32_t vpid;
+    struct epoch epoch;
+    bool called; /* the new head */
+};
+
+struct kept {  /* the records of the head's last process */
+    bool more; /* it had records that its keepers had not acknowledged */
+    size_t n;
+    struct kept_at at[SIM_KEEPERS_MAX];
+};
+
+struct midway { /* the end of the head's process */
+    bool due;
+    uint64_t groups, actions; /* after so many groups of records and, then, actions */
+};
+
 struct sim {
     struct sim_opts opts;
-    struct node nodes[SIM_NODES_MAX];
+    struct node nodes[SIM_NODES_MAX + 1]; /* the last one: SIM_FORMER */
     struct sim_hooks hooks;
     struct ev **heap; /* by time */
     size_t nheap, heap_max;
-    struct ev *blocked; /* by a partition */
+    struct ev *blocked;   /* by a partition */
+    struct buf disk;      /* the head's records, */
+    size_t disk_snapshot; /* so many bytes of them in a snapshot */
+    struct midway midway;
+    struct kept kept;
+    uint64_t heirs; /* processes of the head that had the records of another one */
     struct old_frame old[OLD_FRAMES];
     size_t nold;
     struct wire *wires, *by_a, *by_b;
@@ -108,6 +139,8 @@ struct sim {
     struct writer *writers;
     char wrong[640]; /* the first piece of a file that no writer can take; empty: none */
     uint64_t now, numbers, conns;
+    uint64_t hang_until, hang_ms; /* connects take up to hang_ms */
+    uint64_t late_until, late_ms; /* greetings come up to late_ms after the connection opened */
     uint64_t rng;
     struct sim_job jobs[SIM_JOBS_MAX];
     size_t njobs;
@@ -120,13 +153,19 @@ struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t 
 /* The next event of the other side of a connection, after all frames under way to it. */
 struct ev *sim_to_peer(struct sim *s, struct wire *w, uint32_t from, enum ev_kind kind);
 void sim_close_side(struct sim *s, struct wire *w, uint32_t vpid);
-void sim_wire_add(struct sim *s, struct wire *w);
-void sim_wire_free(struct sim *s, struct wire *w);
-/* NULL: the daemon has no such connection, or has closed it. */
-struct wire *sim_wire_of(struct sim *s, uint32_t vpid, uint64_t conn);
 void sim_heap_put(struct sim *s, struct ev *e);
 void sim_proc_free(struct sim *s, struct rank_proc *p);
 void sim_ev_free(struct ev *e);
+uint64_t sim_draw_delay(struct sim *s);
+/* wire.c */
+extern const char *const sim_more_addresses[OUT_WAYS_MAX - 1];
+const char *sim_address(size_t net); /* of each daemon in that network */
+void sim_wire_free(struct sim *s, struct wire *w);
+/* NULL: the daemon has no such connection, or has closed it. */
+struct wire *sim_wire_of(struct sim *s, uint32_t vpid, uint64_t conn);
+void sim_connect(struct sim *s, uint32_t vpid, const struct out_connect *act);
+void sim_delay_greeting(struct sim *s, struct wire *w, uint32_t from, const struct buf *frame);
+void sim_wire_break(struct sim *s, struct wire *w); /* both sides see it */
 /* files.c */
 void sim_files_start(struct sim *s, uint32_t vpid);
 void sim_files_end(struct sim *s, uint32_t vpid);
@@ -141,7 +180,17 @@ void sim_files_over(struct sim *s, uint32_t vpid, const char *nspace);
 void sim_files_forget(struct sim *s, uint32_t vpid, const char *nspace);
 uint64_t sim_files_next(const struct sim *s);
 void sim_files_turn(struct sim *s);
+/* disk.c */
+/* False: the process may not write them, and ends. */
+bool sim_disk_put(struct sim *s, uint32_t vpid, const struct buf *records);
+/* After an action of that daemon: its process ends here. */
+bool sim_ends_now(struct sim *s, uint32_t vpid, const struct out_act *act);
+/* kept.c */
+void sim_kept_start(struct sim *s);                          /* a new head */
+void sim_kept_frame(struct sim *s, const struct buf *frame); /* that it gets */
+void sim_kept_end(struct sim *s, uint32_t vpid);             /* the process is about to end */
 /* fault.c */
 void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data);
+uint64_t sim_hang(struct sim *s); /* the time by which a connect is late */
 
 #endif

@@ -35,6 +35,7 @@ struct ends { /* of one job */
     int other[OTHER_MAX];
     size_t nother;
     uint32_t ranks;
+    char parent[JOB_NSPACE_MAX + 1]; /* job that has spawned it; "": none */
     uint32_t ppr, nhosts; /* its places: so many on each daemon, or on these daemons; 0: any */
 };
 
@@ -197,6 +198,28 @@ bool work_submit(struct work *w, uint32_t vpid, uint32_t replicas, char text[WOR
     return true;
 }
 
+bool work_spawn(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX])
+{
+    struct sim_want x = {.ranks = 1 + (uint32_t)roll_dice(w, 3)};
+    size_t job = sim_njobs(w->sim);
+    const char *parent;
+    uint32_t rank;
+
+    if (!sim_core(w->sim, vpid) || sim_stopped(w->sim, vpid) || job >= SIM_JOBS_MAX ||
+        !sim_some_rank(w->sim, vpid, &parent, &rank))
+        return false;
+    x.run_ms = roll_dice(w, 2000);
+    x.code = roll_dice(w, 4) ? 0 : 3;
+    snprintf(w->ends[job].parent, sizeof(w->ends[job].parent), "%s", parent);
+    w->ends[job].expected = x.code;
+    x.parent = w->ends[job].parent;
+    note_place(w, &x);
+    snprintf(text, WORK_TEXT_MAX, "rank %u of job %s at vpid %u spawns %u ranks, %llu ms, code %d",
+             rank, parent, vpid, x.ranks, (unsigned long long)x.run_ms, x.code);
+    sim_submit_job(w->sim, vpid, &x);
+    return true;
+}
+
 /* --- what happens to jobs */
 
 /* One of the last jobs, if it runs and was submitted there; else SIM_JOBS_MAX. */
@@ -280,7 +303,7 @@ static void kill_job(struct work *w, size_t job)
 
 void work_end_too_large(struct work *w)
 {
-    const struct members *m = core_inspect_members(sim_core(w->sim, 0));
+    const struct members *m = core_inspect_members(sim_head(w->sim));
     uint32_t members = (uint32_t)hwloc_bitmap_weight(m->live) - 1;
     int job = rest_end_too_large(w->sim);
 
@@ -295,15 +318,52 @@ void work_end_too_large(struct work *w)
 
 /* --- the end */
 
-/* The submitter of a job that aborts may not know its name yet. */
-static bool is_right(const struct ends *e, const struct sim_job *j)
+/* A recoverable job has lost ranks to a shrink: they decide the code, or others do without them. */
+static bool is_drained(const struct sim_job *j)
 {
-    bool right =
-        j->exit_code == e->expected || (j->exit_code == ABORT_CODE && strstr(j->text, ABORT_TEXT));
+    return strstr(j->text, "was ended by a shrink of the DVM") &&
+           (j->exit_code == 0 || j->exit_code == exit_code_of_signal(SIGTERM));
+}
+
+/* It ended with its parent, or with the code of a job that it, or one of its own, has spawned. */
+static bool is_right_in_family(const struct work *w, const struct ends *e, const struct sim_job *j)
+{
+    if (*e->parent && j->exit_code == EXIT_CODE_CANCELLED &&
+        strstr(j->text, "which has spawned it"))
+        return true;
+    for (size_t i = 0; i < sim_njobs(w->sim); i++) {
+        const struct sim_job *k = sim_job(w->sim, i);
+        char named[sizeof("spawned job :") + JOB_NSPACE_MAX];
+
+        snprintf(named, sizeof(named), "spawned job %s:", k->nspace);
+        if (*w->ends[i].parent && strstr(j->text, named) &&
+            (!k->done || j->exit_code == k->exit_code))
+            return true;
+        if (*w->ends[i].parent && !*k->nspace && j->exit_code == EXIT_CODE_CANCELLED &&
+            strstr(j->text, ": its submitter has disconnected"))
+            return true; /* it was gone before it knew the name */
+    }
+    return false;
+}
+
+/* The submitter of a job that aborts may not know its name yet. */
+static bool is_right(const struct work *w, const struct ends *e, const struct sim_job *j)
+{
+    bool right = j->exit_code == e->expected ||
+                 (j->exit_code == ABORT_CODE && strstr(j->text, ABORT_TEXT)) ||
+                 is_right_in_family(w, e, j);
 
     for (size_t i = 0; i < e->nother; i++)
         right |= j->exit_code == e->other[i];
     return right;
+}
+
+/* At its map; not since it could not start, and not by the grow that it needs. */
+static bool is_refused(const char *text)
+{
+    static const char how[] = "not launched: ";
+
+    return strncmp(text, how, strlen(how)) == 0 && !strstr(text, "it needs the grow ");
 }
 
 void work_check(const struct work *w, struct check *c, bool kills, bool losses)
@@ -319,11 +379,16 @@ void work_check(const struct work *w, struct check *c, bool kills, bool losses)
         if (!j->done && sim_job_waits(w->sim, i))
             check_fail(c, "nobody-parked-forever", "the submitter of job %zu (%s) waits", i,
                        j->nspace);
-        if (j->done && !losses && !is_right(&w->ends[i], j) &&
+        if (j->done && j->exit_code == EXIT_CODE_NOT_LAUNCHED && check_fitted(c, j->nspace) &&
+            w->ends[i].expected != EXIT_CODE_NOT_LAUNCHED && is_refused(j->text) && !losses)
+            check_fail(c, "resize-fails-no-job", "job %zu (%s) fitted when it came, and ends: %s",
+                       i, j->nspace, j->text);
+        if (j->done && !losses && !is_right(w, &w->ends[i], j) &&
             j->exit_code != EXIT_CODE_NOT_LAUNCHED &&
-            !(j->exit_code == EXIT_CODE_CANCELLED && kills) &&
+            !((j->exit_code == EXIT_CODE_CANCELLED || is_drained(j)) && kills) &&
             !check_excused(c, j, w->ends[i].expected == EXIT_CODE_NOT_LAUNCHED))
-            check_fail(c, "unrelated-loss", "job %zu ended with %d instead of %d: %s", i,
-                       j->exit_code, w->ends[i].expected, j->text);
+            check_fail(c, sim_heirs(w->sim) ? "jobs-survive" : "unrelated-loss",
+                       "job %zu ended with %d instead of %d: %s", i, j->exit_code,
+                       w->ends[i].expected, j->text);
     }
 }

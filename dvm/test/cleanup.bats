@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# The rules of docs/cleanup.md, each with a real PMIx client that ends in five ways: by finalize, without it, by
-# abort, by SIGKILL, and by the loss of its daemon. The rules themselves are a table in cleanup_client.c.
+# The rules of docs/cleanup.md, each with a real PMIx client that ends in six ways: by finalize, without it, by
+# abort, by SIGKILL, by the loss of its daemon, and by SIGKILL of daemon, spawner and ranks at once. The rules themselves
+# are a table in cleanup_client.c.
 
 # shellcheck disable=SC2034,SC2154,SC2030,SC2031  # set by lib.bash and bats
 
@@ -18,6 +19,8 @@ setup_file() {
         "$BATS_TEST_DIRNAME/cleanup_client.c" $(pkg-config --libs pmix)
     export DVM_SESSION_DIR=$BATS_FILE_TMPDIR/lost
     lose_a_daemon
+    export DVM_SESSION_DIR=$BATS_FILE_TMPDIR/tree
+    lose_a_tree
     export DVM_SESSION_DIR=$BATS_FILE_TMPDIR/d
     prte start -n 2 --slots 4 > "$BATS_FILE_TMPDIR/start"
 }
@@ -43,6 +46,44 @@ lose_a_daemon() {
     prte stop >&2 || true
 }
 
+# The client registers everything on member 1, whose processes are then killed all at once. $command starts it again.
+kill_tree() {
+    local root=$1 says=$1.says line pids
+    mkdir "$root"
+    mkfifo "$says"
+    prte start -n 1 > "$root.start"
+    # shellcheck disable=SC2046
+    prun -n 1 "$BATS_FILE_TMPDIR/client" register "$root" wait $(client list) > "$says" 2> "$says.err" &
+    read -r -t "$limit" line < "$says"
+    [ "$line" = up ]
+    mapfile -d '' -t command < "/proc/$(daemon_of 1)/cmdline"
+    pids="$(pgrep -f "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)") $(own -f "$BATS_FILE_TMPDIR/client register $root")"
+    eventually all_kept
+    # shellcheck disable=SC2086  # all at once: nobody is left to remove anything
+    kill -STOP $pids
+    # shellcheck disable=SC2086
+    kill -KILL $pids
+    wait $! || true
+    # shellcheck disable=SC2086
+    wait_end $pids
+}
+
+# The spawner has noted the last request of the client that is not refused.
+all_kept() { grep -qaF "/mixed-with-control/f" "$DVM_SESSION_DIR"/1/cleanups-*; }
+
+lose_a_tree() {
+    local root=$BATS_FILE_TMPDIR/tree.rules
+    kill_tree "$root"
+    [ -e "$root/file/f" ] # nothing has been removed yet
+    "${command[@]}" > "$root.again" 2>&1 3>&- &
+    eventually no_list
+    kill -TERM $!
+    wait $! || true
+    prte stop >&2 || true
+}
+
+no_list() { ! compgen -G "$DVM_SESSION_DIR/1/cleanups-*" > /dev/null; }
+
 # Directories of jobs in the session of a daemon.
 jobdirs() { find "$DVM_SESSION_DIR/$1" -mindepth 1 -maxdepth 1 -type d -name '????????????????.*'; }
 
@@ -64,6 +105,7 @@ ends() {
 rule() {
     ends 1 register "$1"
     client check "$BATS_FILE_TMPDIR/lost.rules" "$1"
+    client check "$BATS_FILE_TMPDIR/tree.rules" "$1"
 }
 
 # The first rank registers and ends; each of the others waits until the job NAME is released.
@@ -279,4 +321,30 @@ hold_others() {
     [ -d "$DVM_SESSION_DIR/1/other.1" ]
     [ -e "$BATS_TEST_TMPDIR/outside/f" ]
     prte stop >&2 || true
+}
+
+@test "killed: what ranks of a killed daemon have registered is removed by prte stop" {
+    local name
+    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
+    kill_tree "$BATS_TEST_TMPDIR/rules"
+    prte stop >&2
+    for name in file directory-recursive ignored-file-of-a-later-request; do
+        client check "$BATS_TEST_TMPDIR/rules" "$name"
+    done
+}
+
+@test "killed: what ranks of a killed DVM have registered is removed by the next prte start" {
+    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
+    kill_tree "$BATS_TEST_TMPDIR/rules"
+    end_supervisor
+    local pids
+    pids=$(pgrep -f "prted .*--session-dir $DVM_SESSION_DIR/0( |\$)")
+    # shellcheck disable=SC2086
+    kill -KILL $pids
+    # shellcheck disable=SC2086
+    wait_end $pids
+    prte start -n 1
+    client check "$BATS_TEST_TMPDIR/rules" file
+    client check "$BATS_TEST_TMPDIR/rules" directory-recursive
+    prte stop >&2
 }

@@ -34,7 +34,7 @@ refused() {
 }
 
 @test "prun refuses unknown options by their name" {
-    refused "unknown option -Z" prun -Z a
+    refused "unknown option -0" prun -0 a
     refused "option --frobnicate" prun --frobnicate a
 }
 
@@ -110,8 +110,8 @@ refused() {
 }
 
 @test "dvm-spawner refuses to run without a daemon, and prints its purpose" {
-    refused "socket, daemon, token, grace and level are needed" dvm-spawner 3 4 5
-    refused "the socket does not keep message boundaries" dvm-spawner 0 $$ 0123456789abcdef 2000 info < /dev/null
+    refused "socket, daemon, token, grace, level and directory are needed" dvm-spawner 3 4 5
+    refused "the socket does not keep message boundaries" dvm-spawner 0 $$ 0123456789abcdef 2000 info "" < /dev/null
     run --separate-stderr -0 "${bounded[@]}" "$bin/dvm-spawner" --help
     [[ "$output" == "Usage: dvm-spawner"*"Exit code"* ]]
 }
@@ -174,6 +174,14 @@ refused() {
         run -1 "${bounded[@]}" "$bin"/$command
         [[ "$output" == *"'prte start -n 4'"* ]]
     done
+}
+
+@test "a DVM does not start with too few open files, and says how many it needs" {
+    ulimit -n 24
+    run -1 "${bounded[@]}" "$bin/prte" start -n 2
+    [[ "$output" == *"the limit of open files is 24, a daemon needs 64 (ulimit -Hn)"* ]]
+    run -1 "${bounded[@]}" "$bin/prte" stop
+    [[ "$output" == *"'prte start -n 4'"* ]]
 }
 
 @test "a refused command line creates no file" {

@@ -176,8 +176,15 @@ static void nidmaps(const char *dir)
             FREE_AUTO char *host = xasprintf("x-%u", v);
             FREE_AUTO char *address =
                 shapes[i].v6 ? xasprintf("fd00::%x", v) : xasprintf("10.0.0.%u", v);
-            struct msg_member x = {v, {5, (uint64_t)v * shapes[i].step + 1}, host, address, 7000,
-                                   2};
+            FREE_AUTO char *second = xasprintf("10.1.0.%u", v);
+            struct msg_member x = {.vpid = v,
+                                   .epoch = {5, (uint64_t)v * shapes[i].step + 1},
+                                   .host = host,
+                                   .address = address,
+                                   .port = 7000,
+                                   .slots = 2,
+                                   .nmore = shapes[i].v6,
+                                   .more = {second}};
 
             members_add(&m, &x, 1);
         }

@@ -89,13 +89,15 @@ probes_are_answered() {
     as operator GET /v1/dvm | jq -e '.members'
 }
 
+watches() { [ "$(metric 0 dvm_event_streams)" = 1 ]; }
+
 @test "an event stream stays while a crowd comes to the control port" {
     local from stream
     start_dvm 1
     from=$(as operator GET /v1/dvm | jq -r '"incarnation=\(.incarnation)&from=\(.events.next)"')
     as operator GET "/v1/events?$from" -N > "$BATS_TEST_TMPDIR/events" 3>&- &
     stream=$!
-    eventually test -e "$BATS_TEST_TMPDIR/events"
+    eventually watches
     gather 0 control 1000 hello
     prte resize 2
     eventually grep -q '"vpid"' "$BATS_TEST_TMPDIR/events"

@@ -105,7 +105,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
     over
     [ "$code" -eq 143 ]
     rm "$BATS_TEST_TMPDIR/err"
-    stopped_job --stop-in-init --timeout 3 -n 2 "$probe" hello
+    stopped_job --stop-in-init --timeout 10 -n 2 "$probe" hello
     over
     [ "$code" -eq 124 ]
     rm "$BATS_TEST_TMPDIR/err"

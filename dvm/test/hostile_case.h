@@ -351,6 +351,19 @@ static void commit_without_end(struct bytes *to)
     add_count(to, HUGE_COUNT);
 }
 
+static void register_for_nobody(struct bytes *to)
+{
+    uint32_t flags = 0;
+
+    begin_case(to, CMD_REGEVENTS);
+    add_packed(to, &(size_t){0}, PMIX_SIZE, true); /* codes */
+    add_packed(to, &(size_t){1}, PMIX_SIZE, true);
+    add_packed(to, &(int32_t){1}, PMIX_INT32, false);
+    add_string(to, PMIX_EVENT_AFFECTED_PROCS);
+    add_packed(to, &flags, PMIX_UINT32, false);
+    add_array(to, PMIX_PROC, 0);
+}
+
 #define MANY_KEYS 100000u
 
 static void commit_many_keys(struct bytes *to)
@@ -408,6 +421,7 @@ static const struct {
              {"spawn-nothing", NULL, spawn_nothing},
              {"look-up-nothing", NULL, look_up_nothing},
              {"fence-with-no-rank", NULL, fence_with_no_rank},
+             {"register-for-nobody", NULL, register_for_nobody},
              {"commit-without-end", NULL, commit_without_end},
              {"many-keys", NULL, commit_many_keys},
              {"cpuset-number", PMIX_CPUSET, add_no_array},

@@ -52,6 +52,25 @@ own_kill() {
 spawner_of() { cut -d' ' -f1 "$DVM_SESSION_DIR/$1/pid"; }
 daemon_of() { pgrep -P "$(spawner_of "$1")" -x prted; }
 
+# The process that starts the head again.
+supervisor() { cut -d' ' -f1 "$DVM_SESSION_DIR/supervisor"; }
+end_supervisor() {
+    kill -TERM "$(supervisor)" 2> /dev/null || return 0
+    wait_end "$(supervisor)"
+}
+
+# crash_head: SIGKILL to the head's daemon, whose supervisor starts another one. Returns when that answers.
+crash_head() {
+    local former
+    former=$(daemon_of 0)
+    kill -KILL "$former"
+    eventually is_succeeded "$former"
+}
+is_succeeded() {
+    local pid
+    pid=$(daemon_of 0) && [ "$pid" != "$1" ] && pstat --json > /dev/null 2>&1
+}
+
 end_dvm() {
     if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then
         tail -n 20 "$DVM_SESSION_DIR"/*/prted.log >&2 2> /dev/null || true

@@ -7,26 +7,20 @@
 
 bats_require_minimum_version 1.5.0
 load lib
+load net
 
 readonly ROUNDS=6
 
-setup_file() { build_all; }
+shares=${SHARE_PROBE:-$repo/build/probe/share_probe}
+
+setup_file() {
+    build_all
+    [ -n "${SHARE_PROBE:-}" ] || make -s -C "$repo" build/probe/share_probe >&2
+}
 setup() {
     new_dvm_dir
 }
 teardown() { end_dvm; }
-
-port() { jq ".$2" "$DVM_SESSION_DIR/$1/ports.json"; }
-
-# callers PORT: local ports of the connections to this port of this host.
-callers() { ss -Htn state established dport = ":$1" | awk '{ sub(/.*:/, "", $3); print $3 }'; }
-
-# reset_one PORT: the kernel resets the oldest connection to this port.
-reset_one() {
-    local from
-    from=$(callers "$1" | sort -n | head -n 1)
-    [ -n "$from" ] && ss -HKtn state established sport = ":$from" dport = ":$1" > /dev/null
-}
 
 # Needs CAP_NET_ADMIN and a kernel with INET_DIAG_DESTROY: tried on a connection to the head's port for probes.
 can_reset() {
@@ -38,7 +32,6 @@ can_reset() {
     return "$rc"
 }
 
-links_are() { [ "$(metric 0 'dvm_links{state="up"}')" = "$1" ]; }
 lost_more_than() { [ "$(metric 0 dvm_links_lost_total)" -gt "$1" ]; }
 
 # reset_link LINKS: one of the head's links is reset while what was sent last is on its way. Returns when the head has
@@ -103,7 +96,7 @@ shown() { pstat --dvm "$DVM_SESSION_DIR/$1" links | awk -v row="$2" -v column="$
 
 # up_are VPID NUMBER: so many links to the neighbour in the first row are up.
 up_are() { [ "$(shown "$1" 1 3)" = "$2" ]; }
-lost_at_both() { [ "$(pstat links | awk 'NR > 1 { n += $(NF - 1) } END { print n }')" = 1 ] && [ "$(lost_at_members)" = 1 ]; }
+lost_at_both() { [ "$(pstat --json links | jq '[.peers[].lost] | add')" = 1 ] && [ "$(lost_at_members)" = 1 ]; }
 lost_at_members() { for i in 1 2 3; do pstat --dvm "$DVM_SESSION_DIR/$i" --json links; done | jq -s '[.[].peers[] | select(.role == "parent").lost] | add'; }
 
 @test "pstat links: each daemon shows its own neighbours, and both ends count a link that is reset" {
@@ -112,15 +105,23 @@ lost_at_members() { for i in 1 2 3; do pstat --dvm "$DVM_SESSION_DIR/$i" --json 
     start_dvm 3 --slots 1
     eventually links_are 6
     run -0 pstat links
-    [[ "${lines[0]}" == "VPID  ROLE "*"LOST  SENT AGAIN" ]]
+    [[ "${lines[0]}" == "VPID  ROLE "*"LOST  SENT AGAIN  ADDRESSES" ]]
     [ "${#lines[@]}" -eq 4 ]
     for i in 1 2 3; do
         [ "$(shown 0 "$i" 1) $(shown 0 "$i" 2)" = "$i child" ]
         eventually up_are "$i" 2
+        [[ "${lines[i]}" == *"  127.0.0.1-127.0.0.1 x2" ]]
         [ "$(pstat --dvm "$DVM_SESSION_DIR/$i" --json links | jq -c '[.vpid, .peers[].vpid, .peers[].role]')" = "[$i,0,\"parent\"]" ]
     done
     [ "$(pstat --json links | jq '[.peers[].lost] | add')" = 0 ]
     can_reset || skip "the kernel does not reset connections for this user"
     reset_link 6
     eventually lost_at_both
+}
+
+@test "a modex of more than 64 MiB passes relays: 4 ranks of 20 MiB, below and beside each other" {
+    start_dvm 4 --slots 1 --radix 2
+    run -0 prun -n 4 "$shares" modex 20
+    [ "$output" = "20971520 bytes of each of 4 ranks: right" ]
+    [ "$(metric 1 dvm_links_lost_total)" = 0 ]
 }

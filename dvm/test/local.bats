@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# A local DVM: real daemons on this host, real Open MPI programs, resizes, losses, and nothing left behind.
+# A local DVM: real daemons on this host, real Open MPI programs, losses, and nothing left behind.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it
@@ -475,146 +475,6 @@ detached() {
     wait "$prte"
 }
 
-# --- resizing
-
-@test "4 -> 2 waits for the job on the leaving daemons and names it; the job's result is kept" {
-    start_dvm 4 --slots 1
-    hold_job one 4
-    : > "$BATS_TEST_TMPDIR/resize" # there before tail looks for it
-    prte resize 2 > "$BATS_TEST_TMPDIR/resize" &
-    local resize=$!
-    timeout --kill-after=10 "$limit" grep -q -m1 'Draining, waits for job .* ranks 2-3' \
-        <(tail -n +1 -f --pid=$resize "$BATS_TEST_TMPDIR/resize")
-    [ "$(view '[.members[] | select(.state == "draining") | .vpid] | join(",")')" = "3,4" ]
-    [ "$(view '.campaigns[-1].phase')" = Draining ]
-    release_job one 4
-    end_job one
-    [ "$code" -eq 0 ]
-    [ "$(sort <<< "$said" | tr '\n' ' ')" = \
-        "released on node1 released on node2 released on node3 released on node4 " ]
-    wait "$resize"
-    grep -q 'CampaignComplete: Complete' "$BATS_TEST_TMPDIR/resize"
-    [ "$(view '.campaigns[-1].phase')" = Complete ]
-    [ "$(view '[.members[] | select(.state == "wired") | .vpid] | join(",")')" = "0,1,2" ]
-    [ -z "$(pgrep -f "prted .*--session-dir $DVM_SESSION_DIR/[34] ")" ]
-}
-
-@test "a shrink by 4 is one repair of each survivor's tree and one terminal event" {
-    start_dvm 6 --radix 2
-    repairs() { view '[.members[] | select(.vpid <= 2) | .repairs] | join(" ")'; }
-    [ "$(repairs)" = "0 0 0" ]
-    prte resize 2 > "$BATS_TEST_TMPDIR/resize"
-    [ "$(repairs)" = "1 1 1" ]
-    [ "$(grep -c 'CampaignComplete' "$BATS_TEST_TMPDIR/resize")" -eq 1 ]
-}
-
-@test "C3: a stream of jobs over the leaving daemons loses none" {
-    start_dvm 4 --slots 2
-    local i pids=()
-    for i in 1 2 3 4 5 6 7 8; do
-        prun -n 3 --map-by node "$examples/mpi_ring" 20 > "$BATS_TEST_TMPDIR/ring$i" 2>&1 &
-        pids+=($!)
-    done
-    prte resize 2
-    for i in 0 1 2 3 4 5 6 7; do wait "${pids[$i]}"; done
-    for i in 1 2 3 4 5 6 7 8; do grep -q '^ring: size=3 .* ok$' "$BATS_TEST_TMPDIR/ring$i"; done
-}
-
-@test "C15: --drain kill ends the job on leaving daemons and every report has the reason" {
-    start_dvm 2 --slots 1
-    hold_job one 2
-    run -0 prte resize 1 --drain kill
-    [[ "$output" == *"has ended job "*" ranks "* ]]
-    end_job one
-    [ "$code" -eq 122 ]
-    [ "$(view '.campaigns[-1].ended | length')" -eq 1 ]
-}
-
-@test "C15: a deadline ends jobs that still run on leaving daemons" {
-    start_dvm 2 --slots 1
-    hold_job one 2
-    run -0 prte resize 1 --deadline 0
-    end_job one
-    [ "$code" -eq 122 ]
-}
-
-@test "a resize whose head hangs ends when its limit is over, and names what it waits for" {
-    start_dvm 2 --slots 1 --silence 1 --link-grace 1
-    hold_job one 2
-    : > "$BATS_TEST_TMPDIR/resize"
-    prte resize 1 --deadline 1 &> "$BATS_TEST_TMPDIR/resize" &
-    local resize=$! rc=0
-    timeout --kill-after=10 "$limit" grep -q -m1 'Draining, waits for job' \
-        <(tail -n +1 -f --pid=$resize "$BATS_TEST_TMPDIR/resize")
-    kill -STOP "$(daemon_of 0)"
-    wait "$resize" || rc=$?
-    kill -KILL "$(daemon_of 0)"
-    [ "$rc" -eq 1 ]
-    grep -q 'campaign .* is still Draining, 17 s after its jobs were to end' "$BATS_TEST_TMPDIR/resize"
-}
-
-@test "a job on the survivors runs on through a shrink" {
-    start_dvm 4 --slots 1
-    hold_job one 2 --host 1,2
-    run -0 prte resize 2
-    release_job one 2
-    end_job one
-    [ "$code" -eq 0 ]
-}
-
-@test "C20: 2 -> 5, and MPI over 5" {
-    start_dvm 2 --slots 1
-    run -0 prte resize 5
-    run -0 prun -n 5 "$examples/mpi_hello"
-    [ "$(grep -c ' of 5 on ' <<< "$output")" -eq 5 ]
-}
-
-@test "C10: 4 -> 2 -> 4, again and again, with the same vpids" {
-    start_dvm 4 --slots 1
-    local i
-    for i in 1 2 3; do
-        prte resize 2
-        prte resize 4
-        [ "$(prun -N 1 sh -c 'echo $PMIX_HOSTNAME' | sort | tr '\n' ' ')" = "node1 node2 node3 node4 " ]
-    done
-}
-
-@test "down to no member: jobs are held or refused with a reason; up again they run" {
-    start_dvm 1
-    prte resize 0
-    run prun --no-wait -n 1 true
-    [ "$status" -eq 125 ]
-    [[ "$output" == *"0 of 0 "*"free"* ]]
-    prte resize 1
-    prun -n 1 true
-}
-
-@test "a resize to the size that is there changes nothing" {
-    start_dvm 2
-    run -0 prte resize 2
-    [ "$(view '.campaigns | length')" -eq 0 ]
-    run -1 prte resize 2 --drain kill
-    [[ "$output" == *"nobody is to be removed"* ]]
-}
-
-@test "--watch-events prints a resize as it happens" {
-    start_dvm 2
-    mkfifo "$BATS_TEST_TMPDIR/events"
-    "$bin/pstat" --watch-events > "$BATS_TEST_TMPDIR/events" 3>&- &
-    local watcher=$!
-    exec {fd}< "$BATS_TEST_TMPDIR/events"
-    local line=
-    # Whether the stream is open shows by its first event: sizes change until one comes through.
-    an_event_comes() {
-        size=$((5 - size))
-        prte resize "$size" > /dev/null && read -r -t 1 -u "$fd" line
-    }
-    local size=2
-    eventually an_event_comes
-    [[ "$line" =~ ^[0-9:.]+\ +[0-9]+\ +(Size|DaemonWired|Campaign|NodesOffered|DaemonDeparted) ]]
-    kill "$watcher"
-}
-
 # --- losses and ends
 
 # sizes N: so many changes of the size, over one connection to the control API.
@@ -633,12 +493,15 @@ sizes() {
     start_dvm 1 --slots 1
     "$bin/pstat" --watch-events > "$BATS_TEST_TMPDIR/events" 2> "$BATS_TEST_TMPDIR/why" 3>&- &
     local watcher=$! rc=0
-    watches() { [ "$(metric 0 dvm_event_streams)" = 1 ]; }
-    eventually watches
+    watches() { [ "$(metric 0 dvm_event_streams)" = "$1" ]; }
+    eventually watches 1
     kill -STOP "$watcher"
-    sizes 15000
+    sizes 15000 3>&- &
+    local sizes=$!
+    eventually watches 0 # it may read the reason for some seconds
     kill -CONT "$watcher"
     wait "$watcher" || rc=$?
+    wait "$sizes"
     [ "$rc" -eq 1 ]
     [ "$(cat "$BATS_TEST_TMPDIR/why")" = "pstat: the events were not read in time" ]
     awk 'NR > 1 && $2 != last + 1 { exit 1 } { last = $2 } END { exit NR == 0 }' "$BATS_TEST_TMPDIR/events"
@@ -702,6 +565,7 @@ sizes() {
 
 @test "prte stop ends the remaining daemons and their ranks when the head was killed" {
     start_dvm 2 --slots 1
+    end_supervisor
     hold_job one 2
     kill -KILL "$(cut -d' ' -f1 "$DVM_SESSION_DIR/0/pid")"
     end_job one
@@ -715,6 +579,7 @@ sizes() {
 @test "files of a killed DVM are replaced by the next start" {
     start_dvm 2
     local pids
+    end_supervisor
     pids=$(daemons) # and their spawners
     # shellcheck disable=SC2086
     kill -KILL $pids
@@ -734,6 +599,27 @@ sizes() {
     read -r -t "$limit" -u "$fd" line
     [ "$line" = "DVM ready: 2 members" ]
     kill -TERM "$pid"
+    wait "$pid"
+    [ ! -e "$DVM_SESSION_DIR" ]
+    [ -z "$(daemons)" ]
+}
+
+# asks_its_head PID: the prte that timeout(1) with this PID has started asks its head to end.
+asks_its_head() { pgrep -P "$(pgrep -P "$1")" -x prte > /dev/null; }
+
+@test "prte in the foreground ends at a second signal although its head hangs, and leaves nothing" {
+    mkfifo "$BATS_TEST_TMPDIR/out"
+    timeout --foreground --kill-after="$limit" "$limit" "$bin/prte" start -n 2 --foreground > "$BATS_TEST_TMPDIR/out" \
+        2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    local pid=$!
+    exec {fd}< "$BATS_TEST_TMPDIR/out"
+    local line
+    read -r -t "$limit" -u "$fd" line
+    kill -STOP "$(daemon_of 0)"
+    kill -TERM "$pid"
+    eventually asks_its_head "$pid"
+    kill -TERM "$pid"
+    timeout 15 tail --pid="$pid" -f /dev/null
     wait "$pid"
     [ ! -e "$DVM_SESSION_DIR" ]
     [ -z "$(daemons)" ]

@@ -98,7 +98,7 @@ end_family() { code=0; wait "$prun_pid" || code=$?; }
     kill -KILL "$(spawner_of 2)"
     end_family
     [ "$code" -eq 123 ]
-    grep -qF "1 ranks on node2 were lost with their daemon (vpid 2): its spawner has ended" "$BATS_TEST_TMPDIR/err"
+    grep -qF "1 rank on node2 was lost with its daemon (vpid 2): its spawner has ended" "$BATS_TEST_TMPDIR/err"
     wait_end "$daemon"
     all_there 0 # prun has returned: those of vpid 1 are gone too
     [ -z "$job" ] || [ ! -e "$job" ]
@@ -183,6 +183,30 @@ start_impatient() {
     all_there 0
 }
 
+# rings VPID: the rank of mpi_ring there has sent messages.
+rings() {
+    local pid
+    pid=$(pgrep -P "$(spawner_of "$1")" -x mpi_ring) && [ "$(written "$pid")" -gt 100000 ]
+}
+
+# A rank that waits for a message of the killed one notices its end at once, and Open MPI aborts; the head learns of the
+# daemon's end after the link grace.
+@test "C23: an MPI job whose daemon is killed ends with 123 and names it, whichever rank notices first" {
+    start_dvm 3 --slots 1
+    for _ in 1 2 3; do
+        timeout --kill-after=10 "$limit" "$bin/prun" -v -N 1 "$examples/mpi_ring" 1000000000 \
+            > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+        prun_pid=$!
+        eventually rings 3
+        kill -KILL "$(daemon_of 3)" "$(spawner_of 3)" "$(pgrep -P "$(spawner_of 3)" -x mpi_ring)"
+        end_family
+        cat "$BATS_TEST_TMPDIR/err"
+        [ "$code" -eq 123 ]
+        grep -qF "lost with its daemon (vpid 3)" "$BATS_TEST_TMPDIR/err"
+        prte resize 3
+    done
+}
+
 @test "recoverable: ranks that are lost with their daemon count only with strict" {
     local options=() expected pid rank
     for expected in 0 123; do
@@ -196,7 +220,7 @@ start_impatient() {
         release_job two 1
         end_job two
         [ "$code" -eq "$expected" ]
-        grep -qF "1 of 2 ranks failed or were lost: 1 ranks on node2 were lost with their daemon (vpid 2)" "$BATS_TEST_TMPDIR/two.err"
+        grep -qF "1 of 2 ranks failed or were lost: 1 rank on node2 was lost with its daemon (vpid 2)" "$BATS_TEST_TMPDIR/two.err"
         prte stop
         rm "$BATS_TEST_TMPDIR/two".*
         options=(--strict)

@@ -36,7 +36,7 @@ teardown() { end_dvm; }
     [ "$output" = "spawn: parents=2 children=8 ok" ]
 }
 
-@test "MPI: a spawn that only its parents leave no slots for fails at once, and delays no other job" {
+@test "C26: a spawn that only its parents leave no slots for fails at once, and delays no other job" {
     start_dvm 2 --slots 1
     run --separate-stderr prun -n 2 "$examples/mpi_spawn" 1
     [ "$status" -ne 0 ]
@@ -135,36 +135,6 @@ END
         [ "$status" -eq 0 ]
         [ "$output" = "spawn: ${row##*:}" ]
     done
-}
-
-# --- publish
-
-@test "a value published until the end of its rank is removed with the rank, on every daemon; one for the job stays" {
-    start_dvm 3 --slots 1
-    run prun -n 2 --host 2,3 "$shares" publish-own
-    [ "$status" -eq 0 ]
-    [ "$output" = $'own: NOT FOUND\njob: SUCCESS' ]
-}
-
-@test "values that a job has published are removed with it, also without ranks of it at the head" {
-    start_dvm 2 --slots 1
-    prun -n 1 "$shares" publish ours
-    for _ in 1 2; do
-        run prun -n 1 "$shares" look-up ours
-        [ "$output" = "NOT FOUND" ]
-        prun -n 1 "$shares" publish ours # the name is free
-    done
-}
-
-@test "a required attribute that is unknown is refused by job control and the data service, without any effect" {
-    start_dvm 1
-    run prun -n 1 "$shares" required
-    [ "$status" -eq 0 ]
-    [ "$output" = "control: SUCCESS, NOT SUPPORTED
-publish: SUCCESS, NOT SUPPORTED
-lookup: SUCCESS, NOT SUPPORTED
-unpublish: SUCCESS, NOT SUPPORTED
-other: NOT FOUND" ]
 }
 
 # --- groups
@@ -327,16 +297,36 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
 
 @test "C13: a rank's extension is complete when all its daemons have come, and usable" {
     start_dvm 2 --slots 1
-    ask_begin extend nodes=2 reqid=more wait
+    ask_begin extend nodes=2 reqid=more keep=1 wait
     next_line
     [ "$line" = "alloc: SUCCESS id=alloc-1 reqid=more status=Gathering" ]
     [ "$(campaign alloc-1 '.targets | join(" ")')" = "3 4" ]
     prte resize 4
     next_line
     [ "$line" = "event: READY id=alloc-1 reqid=more cause=SUCCESS text=-" ]
+    prun -n 3 true
     ask_end
     [ "$said" = "rank 0 was told 1 ends" ]
-    prun -n 4 true
+}
+
+@test "C26: an extension ends with its job, also one that is killed, and its daemon with it, unless it is to stay" {
+    local keep pid
+    for keep in "" keep=1; do
+        start_dvm 2 --slots 1
+        ask_begin extend nodes=1 $keep wait enter
+        next_line
+        prte resize 3
+        next_line
+        [ "$line" = "event: READY id=alloc-1 reqid=- cause=SUCCESS text=-" ]
+        pid=$(pid_of 3)
+        kill -KILL "$(own -f "^$probe alloc extend")"
+        ask_end || [ $? -eq 137 ]
+        rm "$BATS_TEST_TMPDIR"/{asks,enters}
+        [ -n "$keep" ] || wait_end "$pid"
+        [ -n "$keep" ] || [ "$(campaign alloc-2 '"\(.kind) \(.phase) \(.requester.told)"')" = "shrink Complete Gone" ]
+        [ "$(view .size.members)" -eq "$([ -n "$keep" ] && echo 3 || echo 2)" ]
+        prte stop
+    done
 }
 
 @test "C13: an MPI program extends a full DVM, spawns ranks on the new daemon, and gives it back" {
@@ -362,8 +352,6 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "${lines[1]}" = "event: FAILED id=alloc-1 reqid=- cause=TIMEOUT text=its deadline of 1 s has passed, 2 of 2 daemons have not joined" ]
     [ "${lines[2]}" = "rank 0 was told 1 ends" ]
     [ "$(view .size.members)" -eq 2 ]
-    run prun -n 1 "$probe" alloc extend nodes=1 time=0:1 wait
-    [[ "${lines[1]}" == "event: FAILED id=alloc-2 reqid=- cause=TIMEOUT "* ]]
 }
 
 @test "C12: impossible requests are refused with a status that names the reason, and change nothing" {
@@ -382,7 +370,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
 		BAD-PARAM extend list=4:2
 		BAD-PARAM extend list=4,5 nodes=3
 		BAD-PARAM extend nodes=1 timeout=-1
-		BAD-PARAM extend nodes=1 time=1:x
+		NOT-SUPPORTED extend nodes=1 time=0:1
 		BAD-PARAM release list=2
 		NO-PERMISSIONS release list=0
 		RESOURCE-BUSY release list=node1
@@ -612,6 +600,29 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
     start_dvm 1 --slots 1 # that admits no tools
     run timeout --kill-after=10 20 env TMPDIR="$BATS_TEST_TMPDIR" "$tool" run search forward 1 true
     [ "$status" -ne 0 ]
+}
+
+@test "a tool at a leaving daemon gets the end of its job, whose ranks are elsewhere: a shrink waits for it, or ends it" {
+    local out=$BATS_TEST_TMPDIR/out mode pid resize
+    for mode in wait kill; do
+        rm -f "$out"
+        DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+        mkfifo "$BATS_TEST_TMPDIR/gate.$mode"
+        timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri 2)" forward 1 \
+            sh -c 'echo runs; read -r _ < "$1"' sh "$BATS_TEST_TMPDIR/gate.$mode" < /dev/null > "$out" 2> "$out.err" 3>&- &
+        pid=$!
+        eventually grep -qs runs "$out"
+        [ "$(view '.jobs[0].vpids == [1]')" = true ]
+        prte resize 1 --drain "$mode" > "$BATS_TEST_TMPDIR/resize" 3>&- &
+        resize=$!
+        eventually grep -q 'waits for job' "$BATS_TEST_TMPDIR/resize"
+        [ "$mode" = kill ] || echo > "$BATS_TEST_TMPDIR/gate.$mode"
+        wait "$pid"
+        grep -qx "ended with code $([ "$mode" = kill ] && echo 122 || echo 0)" "$out"
+        wait "$resize"
+        grep -q 'CampaignComplete: Complete' "$BATS_TEST_TMPDIR/resize"
+        prte stop
+    done
 }
 
 @test "a tool requests the output of its job, and ends the request" {

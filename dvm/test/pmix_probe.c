@@ -501,6 +501,8 @@ static bool load_attribute(pmix_info_t *info, const char *key, const char *value
         PMIX_INFO_LOAD(info, PMIX_TIMEOUT, &seconds, PMIX_INT);
     } else if (strcmp(key, "time") == 0) {
         PMIX_INFO_LOAD(info, PMIX_ALLOC_TIME, value, PMIX_STRING);
+    } else if (strcmp(key, "keep") == 0) {
+        PMIX_INFO_LOAD(info, "dvm.alloc.keep", NULL, PMIX_BOOL);
     } else if (strcmp(key, "kill") == 0) {
         PMIX_INFO_LOAD(info, PMIX_JOB_CTRL_KILL, NULL, PMIX_BOOL);
     } else if (strcmp(key, "cpus") == 0) {

@@ -199,3 +199,16 @@ slowly() {
         "$DVM_SESSION_DIR"/{0,1}/prted.log
     jq -e '.runs == 1 and .exec_ms > 0 and .report_ms > 0' <<< "$output"
 }
+
+@test "a rank knows its program and arguments, and those of its job, as under mpirun" {
+    start_dvm 1 --slots 4
+    run prun -x OMPI_ARGV=old --tag-output -n 1 env : -n 2 sh -c 'env' name two
+    [ "$status" -eq 0 ]
+    [ "$(grep -c "OMPI_COMMAND=env$" <<< "$output")" -eq 1 ]
+    [ "$(grep -c "OMPI_COMMAND=sh$" <<< "$output")" -eq 2 ]
+    [ "$(grep -c "OMPI_ARGV=-c env name two$" <<< "$output")" -eq 2 ]
+    [ "$(grep -c "OMPI_ARGV=" <<< "$output")" -eq 2 ]
+    [ "$(grep -c "OMPI_NUM_APP_CTX=2$" <<< "$output")" -eq 3 ]
+    [ "$(grep -c "OMPI_FIRST_RANKS=0 1$" <<< "$output")" -eq 3 ]
+    [ "$(grep -c "OMPI_APP_CTX_NUM_PROCS=1 2$" <<< "$output")" -eq 3 ]
+}

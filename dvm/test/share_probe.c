@@ -194,13 +194,47 @@ static int do_group(char **argv)
     return end();
 }
 
+/* --- modex MIB: each rank puts so many bytes, a fence collects them, and each rank checks those of
+ * the next one; prints how many bytes all have put */
+
+static int do_modex(char **argv)
+{
+    size_t len = strtoul(argv[0], NULL, 10) << 20;
+    char *bytes = malloc(len);
+    pmix_byte_object_t bo = {.bytes = bytes, .size = len};
+    pmix_value_t v, *got = NULL;
+    bool collect = true, same;
+    pmix_proc_t other;
+    pmix_info_t info;
+    uint32_t n;
+
+    begin();
+    PMIX_LOAD_PROCID(&other, me.nspace, PMIX_RANK_WILDCARD);
+    must(PMIx_Get(&other, PMIX_JOB_SIZE, NULL, 0, &got), "PMIX_JOB_SIZE");
+    n = got->data.uint32;
+    PMIX_VALUE_RELEASE(got);
+    memset(bytes, 'a' + (int)me.rank, len);
+    PMIX_VALUE_LOAD(&v, &bo, PMIX_BYTE_OBJECT);
+    must(PMIx_Put(PMIX_GLOBAL, "modex", &v), "put");
+    must(PMIx_Commit(), "commit");
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    must(PMIx_Fence(NULL, 0, &info, 1), "fence");
+    other.rank = (me.rank + 1) % n;
+    must(PMIx_Get(&other, "modex", NULL, 0, &got), "get");
+    memset(bytes, 'a' + (int)other.rank, len);
+    same = got->data.bo.size == len && memcmp(got->data.bo.bytes, bytes, len) == 0;
+    if (!same || me.rank == 0)
+        printf("%zu bytes of each of %u ranks: %s\n", len, n, same ? "right" : "wrong");
+    return end();
+}
+
 static const struct {
     const char *name;
     int (*run)(char **argv);
 } verbs[] = {
-    {"publish-own", do_publish_own}, {"publish", do_publish},
-    {"look-up", do_look_up},         {"group", do_group},
-    {"required", do_required},
+    {"modex", do_modex},     {"publish-own", do_publish_own},
+    {"publish", do_publish}, {"look-up", do_look_up},
+    {"group", do_group},     {"required", do_required},
 };
 
 int main(int argc, char **argv)

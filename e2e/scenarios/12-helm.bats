@@ -24,6 +24,13 @@ setup() {
     equal "list of Secrets" "$(k auth can-i list secrets --as "system:serviceaccount:$NS:dvm-operator" || :)" no
 }
 
+@test "helm: test runs a job in a DVM of its own, and removes both" {
+    run helm test dvm-operator --namespace "$NS" --timeout 170s
+    [ "$status" = 0 ] || fail "$output"
+    eventually 60 "the test's DVM is gone" no_test_dvm
+}
+no_test_dvm() { equal "DvmClusters" "$(k get dvm -o name)" "dvmcluster.dvm.openpmix.io/$X"; }
+
 @test "helm: upgrade replaces the operator, the DVM and its jobs continue" {
     local before pod
     before=$(member_uids) pod=$(operator_pod)
@@ -49,3 +56,26 @@ setup() {
     equal "the first member's pod" "$(member_uids)" "${before%% *}"
 }
 no_operator() { equal "pods of the operator" "$(k get pods -l app.kubernetes.io/name=dvm-operator -o name)" ""; }
+
+lease() { k get lease dvm-operator -o jsonpath="{.spec.$1}"; }
+own_shrinks() { pstat | jq '[.campaigns[] | select(.id | startswith("shrink-"))] | length'; }
+leads_not() { [[ $(lease holderIdentity) != @(|"$1") ]] || fail "the leader is $(lease holderIdentity)"; }
+
+@test "C18: the leader of two operators is killed while a job holds a campaign open; the other one continues it" {
+    local first id known
+    install_chart "$NS" --set highAvailability=true
+    have 2
+    known=$(own_shrinks)
+    hold job 2
+    first=$(lease holderIdentity)
+    scale 1
+    eventually 20 "the campaign drains" has_phase Draining
+    id=$(dvm .status.campaign.id)
+    k delete pod "$first" --force --grace-period=0 # it cannot release its Lease
+    eventually 60 "the other operator has the Lease" leads_not "$first"
+    equal "the campaign" "$(dvm .status.campaign.id)" "$id"
+    released job
+    settled 1
+    equal "the last campaign" "$(dvm '.status.lastCampaign | .id + " " + .phase')" "$id Complete"
+    equal "shrinks of the operator" "$(own_shrinks)" $((known + 1))
+}

@@ -126,7 +126,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     limits null 5
     eventually 30 "the head has the limits" limits_are 3 5
     kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl cordon > /dev/null
-    background asks kubectl --namespace "$NS" exec "$X-head-0" -- prun -n 1 mpi_elastic +1
+    background asks kubectl --namespace "$NS" exec "$X-head-0" -- prun -n 1 mpi_elastic k +1
     eventually 30 "the request is in the status" is_asked Extend
     kill_operator
     kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null

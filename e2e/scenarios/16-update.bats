@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# A changed template replaces the members from the highest down while MPI jobs run: none fails, none is cut off.
+# A changed template replaces the members from the highest down while MPI jobs run: none fails, none is cut off. The head
+# is the last, when no job runs that its end would end; other jobs go on.
 load ../lib
 
 setup() {
@@ -30,11 +31,14 @@ all_succeeded() {
 reason_is() { equal "reason of Progressing" "$(condition Progressing reason)" "$1"; }
 field_is() { equal "$1" "$(dvm "$1")" "$2"; }
 template_of() { k get pod "$1" -o jsonpath='{.metadata.annotations.release}'; }
+has_template() { equal "template of $1" "$(template_of "$1")" "$2"; }
+says_head_waits() { [[ $(condition Progressing message) == "$X-head-0 is replaced when no job has run "* ]]; }
 
 @test "a rolling update under MPI jobs: a job that spans all members is waited for, and a stream of others goes on" {
-    local seed uids head v
+    local seed uids head incarnation v
     seed=$(draw_seed)
     head=$(uid_of "$X-head-0")
+    incarnation=$(pstat | jq -r .incarnation)
     uids=$(member_uids)
     hold span 1,2,3
     k patch dvm "$X" --type merge --patch "{\"spec\": {\"template\": {\"metadata\": {\"annotations\": {\"release\": \"r$seed\"}}}}}"
@@ -49,15 +53,22 @@ template_of() { k get pod "$1" -o jsonpath='{.metadata.annotations.release}'; }
     equal "pods, while the job runs" "$(member_uids)" "$uids"
     released span
     eventually 180 "all members have the new template" field_is .status.updatedReplicas 3
-    settled 3
+    eventually 60 "the head waits for the stream" says_head_waits
+    equal "the head's pod" "$(uid_of "$X-head-0")" "$head"
+    background rest kubectl --namespace "$NS" exec "$X-3" -- prun -n 3 --map-by node mpi_ring 10 "/tmp/stop.$seed"
     in_head touch "/tmp/stop.$seed"
     ended stream 60
     all_succeeded
+    eventually 90 "the head's pod has the new template" has_template "$X-head-0" "r$seed"
+    eventually 60 "the next head answers" in_head pstat
+    for v in 1 2 3; do k exec "$X-$v" -- touch "/tmp/stop.$seed"; done
+    ended rest 60 || { said rest; fail "the job ended with the head"; }
+    settled 3
+    equal "the incarnation" "$(pstat | jq -r .incarnation)" "$incarnation"
     for v in 1 2 3; do
         equal "template of $X-$v" "$(template_of "$X-$v")" "r$seed"
     done
-    equal "the head's pod" "$(uid_of "$X-head-0")" "$head"
-    equal "the reason, since the head has the old template" "$(condition Progressing reason)" OutdatedPods
+    equal "reason" "$(condition Progressing reason)" UpToDate
     equal "revision" "$(dvm .status.revision)" "$(k get statefulset "$X" -o jsonpath='{.status.updateRevision}')"
     equal "campaigns, from the highest member down" \
         "$(k get events --field-selector reason=UpdateRecorded --sort-by=.firstTimestamp -o json |

@@ -26,7 +26,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGE 500
+/* Objects of a page: its text and its tree are in memory at once. */
+#define PAGE 100
 /* A watch that lived at least this long does not count as a failure when it ends. */
 #define LIVED_MS 5000
 /* Consecutive refusals of a version after which the collection is listed anew. */
@@ -93,10 +94,18 @@ static json_t *trim_object(const json_t *object, const char *kind, const char *a
     return copy;
 }
 
-static void report_change(struct cache *c, const json_t *object, bool deleted)
+static void report_change(struct cache *c, const char *key, const void *kept, bool deleted)
 {
     if (c->opts.on_change)
-        c->opts.on_change(object, deleted, c->opts.arg);
+        c->opts.on_change(key, kept, deleted, c->opts.arg);
+}
+
+/* Takes `key` and `kept`. */
+static void report_deletion(struct cache *c, char *key, void *kept)
+{
+    report_change(c, key, kept, true);
+    store_drop(&c->store, kept);
+    free(key);
 }
 
 /* Stores a trimmed copy and calls on_change if it has changed the store. */
@@ -104,14 +113,10 @@ static void take_object(struct cache *c, json_t *object, const struct store_how 
 {
     FREE_AUTO char *key = store_key_of(object);
 
-    if (!key) {
+    if (!key)
         json_decref(object);
-        return;
-    }
-    json_incref(object);
-    if (store_put(&c->store, key, object, how))
-        report_change(c, object, false);
-    json_decref(object);
+    else if (store_put(&c->store, key, object, how))
+        report_change(c, key, store_get(&c->store, key), false);
 }
 
 /* --- back-off */
@@ -151,12 +156,11 @@ static void note_success(struct cache *c)
 
 static void list_done(struct cache *c)
 {
-    json_t *removed;
+    void *removed;
+    char *key;
 
-    while ((removed = store_sweep(&c->store, c->list_version, c->back))) {
-        report_change(c, removed, true);
-        json_decref(removed);
-    }
+    while ((removed = store_sweep(&c->store, c->list_version, c->back, &key)))
+        report_deletion(c, key, removed);
     set_text(&c->version, c->list_version);
     c->must_list = c->resyncing = false;
     c->resync_ms = loop_now_ms(c->loop) + draw_between(RESYNC_MIN_MS, RESYNC_MAX_MS);
@@ -243,14 +247,13 @@ static void on_event(const char *type, const json_t *object, void *arg)
     c->heard_ms = loop_now_ms(c->loop);
     c->failures = c->refusals = 0;
     if (strcmp(type, "DELETED") == 0) {
-        FREE_AUTO char *key = store_key_of(object);
+        char *key = store_key_of(object);
+        void *kept = key ? store_take(&c->store, key, version) : NULL;
 
-        if (key && store_remove(&c->store, key, version)) {
-            json_t *last = trim_object(object, NULL, NULL);
-
-            report_change(c, last, true);
-            json_decref(last);
-        }
+        if (kept)
+            report_deletion(c, key, kept);
+        else
+            free(key);
     } else if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0) {
         take_object(c, trim_object(object, NULL, NULL), &how);
     }
@@ -329,6 +332,7 @@ struct cache *cache_create(struct loop *loop, struct kube *kube, const struct ca
     c->path = xstrdup(opts->path);
     c->query = selector ? xasprintf("&labelSelector=%s", selector) : xstrdup("");
     c->opts.path = c->opts.label_selector = NULL;
+    c->store = (struct store){.keep = opts->keep, .drop = opts->drop, .arg = opts->arg};
     if (!c->opts.silence_ms)
         c->opts.silence_ms = CACHE_SILENCE_MS;
     c->heard_ms = loop_now_ms(loop);
@@ -373,14 +377,15 @@ uint64_t cache_age_max_ms(const struct cache *c)
     return 2 * c->opts.silence_ms;
 }
 
-const json_t *cache_get(const struct cache *c, const char *ns, const char *name)
+const void *cache_get(const struct cache *c, const char *ns, const char *name)
 {
     FREE_AUTO char *key = xasprintf("%s/%s", ns ? ns : "", name);
 
     return store_get(&c->store, key);
 }
 
-void cache_each(const struct cache *c, void (*fn)(const json_t *object, void *arg), void *arg)
+void cache_each(const struct cache *c, void (*fn)(const char *key, const void *kept, void *arg),
+                void *arg)
 {
     store_each(&c->store, fn, arg);
 }
@@ -407,9 +412,9 @@ void cache_put(struct cache *c, const json_t *object)
 void cache_drop(struct cache *c, const char *ns, const char *name)
 {
     FREE_AUTO char *key = xasprintf("%s/%s", ns, name);
-    const json_t *o = store_get(&c->store, key);
-    FREE_AUTO char *version = o ? xstrdup(store_version_of(o)) : NULL;
+    const char *known = store_version(&c->store, key);
+    FREE_AUTO char *version = known ? xstrdup(known) : NULL;
 
     if (version)
-        store_remove(&c->store, key, version);
+        store_drop(&c->store, store_take(&c->store, key, version));
 }

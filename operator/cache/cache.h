@@ -5,7 +5,7 @@
 
 #include "operator/kube/kube.h"
 
-/* Lists the collection in pages of 500, then watches it with bookmarks from the version of the
+/* Lists the collection in pages of 100, then watches it with bookmarks from the version of the
  * list. A watch that ends is resumed; after 410 the collection is listed anew. Failures are
  * repeated with back-off: 0.2 s, doubled up to 30 s, with jitter, reset by a success.
  *
@@ -18,9 +18,13 @@ struct cache;
 struct cache_opts {
     const char *path;           /* "/apis/apps/v1/namespaces/x/statefulsets" */
     const char *label_selector; /* NULL: all; unescaped */
-    /* Called after the store has changed. `object` is the new one; for a deletion the last known
-     * one. */
-    void (*on_change)(const json_t *object, bool deleted, void *arg);
+    /* What is kept of an object, NULL: the object itself, without managedFields. `before` is what
+     * was kept of its older version, NULL: it is new. drop() ends what keep() has made. */
+    void *(*keep)(const json_t *object, const void *before, void *arg);
+    void (*drop)(void *kept, void *arg);
+    /* Called after the store has changed, with what is kept of the new object; for a deletion, of
+     * the last known one. `key` is "namespace/name". */
+    void (*on_change)(const char *key, const void *kept, bool deleted, void *arg);
     void (*on_synced)(void *arg); /* after the first whole list, once; may be NULL */
     uint64_t silence_ms;          /* 0: CACHE_SILENCE_MS */
     void *arg;
@@ -36,10 +40,11 @@ bool cache_connected(const struct cache *c);
 uint64_t cache_age_ms(const struct cache *c);
 /* The age above which the collection must be taken for unknown: two bounds of silence. */
 uint64_t cache_age_max_ms(const struct cache *c);
-/* Borrowed until the next turn of the loop; NULL: no such object. */
-const json_t *cache_get(const struct cache *c, const char *ns, const char *name);
+/* What is kept of an object, borrowed until the next turn of the loop; NULL: no such object. */
+const void *cache_get(const struct cache *c, const char *ns, const char *name);
 /* Calls `fn` for each object, in no order. `fn` must not change the cache. */
-void cache_each(const struct cache *c, void (*fn)(const json_t *object, void *arg), void *arg);
+void cache_each(const struct cache *c, void (*fn)(const char *key, const void *kept, void *arg),
+                void *arg);
 size_t cache_count(const struct cache *c);
 /* Stores a copy of the answer to our own write, if it is newer, before the watch reports it. */
 void cache_put(struct cache *c, const json_t *object);

@@ -21,7 +21,8 @@
 #include <uthash.h>
 #include <utlist.h>
 
-#define RUNNING_MAX 64
+/* A pass holds some 120 KiB of JSON while it waits for the API server. */
+#define RUNNING_MAX 16
 #define NEVER UINT64_MAX
 
 static const struct backoff backoff = {.min_ms = 50, .max_ms = 60000};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The objects of one collection by "namespace/name"; an object is replaced only by a newer
- * version. */
+/* The objects of one collection by "namespace/name", or what its owner keeps of them; an object is
+ * replaced only by a newer version. */
 #include "operator/cache/store_private.h"
 
 #include "base/buf/buf.h"
@@ -10,18 +10,30 @@
 #include <uthash.h>
 
 struct store_entry {
-    char *key;
-    json_t *object;
+    void *kept;
+    char *version;
     unsigned generation;
     UT_hash_handle hh;
+    char key[];
 };
 
-static void entry_remove(struct store *s, struct store_entry *e)
+void store_drop(const struct store *s, void *kept)
 {
+    if (s->drop)
+        s->drop(kept, s->arg);
+    else
+        json_decref(kept);
+}
+
+/* Gives what was kept. */
+static void *entry_remove(struct store *s, struct store_entry *e)
+{
+    void *kept = e->kept;
+
     HASH_DEL(s->entries, e);
-    json_decref(e->object);
-    free(e->key);
+    free(e->version);
     free(e);
+    return kept;
 }
 
 void store_free(struct store *s)
@@ -30,7 +42,7 @@ void store_free(struct store *s)
 
     HASH_ITER(hh, s->entries, e, tmp)
     {
-        entry_remove(s, e);
+        store_drop(s, entry_remove(s, e));
     }
 }
 
@@ -76,11 +88,18 @@ static struct store_entry *find_entry(const struct store *s, const char *key)
     return e;
 }
 
-const json_t *store_get(const struct store *s, const char *key)
+const void *store_get(const struct store *s, const char *key)
 {
     struct store_entry *e = find_entry(s, key);
 
-    return e ? e->object : NULL;
+    return e ? e->kept : NULL;
+}
+
+const char *store_version(const struct store *s, const char *key)
+{
+    struct store_entry *e = find_entry(s, key);
+
+    return e ? e->version : NULL;
 }
 
 size_t store_count(const struct store *s)
@@ -88,53 +107,75 @@ size_t store_count(const struct store *s)
     return HASH_COUNT(s->entries);
 }
 
-void store_each(const struct store *s, void (*fn)(const json_t *object, void *arg), void *arg)
+void store_each(const struct store *s, void (*fn)(const char *key, const void *kept, void *arg),
+                void *arg)
 {
     for (struct store_entry *e = s->entries; e; e = e->hh.next)
-        fn(e->object, arg);
+        fn(e->key, e->kept, arg);
+}
+
+static struct store_entry *entry_add(struct store *s, const char *key)
+{
+    size_t len = strlen(key);
+    struct store_entry *e = xcalloc(1, sizeof(*e) + len + 1);
+
+    memcpy(e->key, key, len + 1);
+    HASH_ADD(hh, s->entries, key, len, e);
+    return e;
+}
+
+/* Takes `object`. */
+static void entry_keep(struct store *s, struct store_entry *e, json_t *object)
+{
+    void *before = e->kept;
+
+    free(e->version);
+    e->version = xstrdup(store_version_of(object));
+    if (!s->keep) {
+        e->kept = object;
+    } else {
+        e->kept = s->keep(object, before, s->arg);
+        json_decref(object);
+    }
+    if (before)
+        store_drop(s, before);
 }
 
 bool store_put(struct store *s, const char *key, json_t *object, const struct store_how *how)
 {
     struct store_entry *e = find_entry(s, key);
-    int newer = e ? store_version_cmp(store_version_of(object), store_version_of(e->object)) : 1;
+    int newer = e ? store_version_cmp(store_version_of(object), e->version) : 1;
 
-    if (!e) {
-        e = xcalloc(1, sizeof(*e));
-        e->key = xstrdup(key);
-        HASH_ADD_KEYPTR(hh, s->entries, e->key, strlen(e->key), e);
-    }
+    if (!e)
+        e = entry_add(s, key);
     if (how->listed)
         e->generation = s->generation;
     if (newer == 0 || (newer < 0 && !how->force)) {
         json_decref(object);
         return false;
     }
-    json_decref(e->object);
-    e->object = object;
+    entry_keep(s, e, object);
     return true;
 }
 
-bool store_remove(struct store *s, const char *key, const char *version)
+void *store_take(struct store *s, const char *key, const char *version)
 {
     struct store_entry *e = find_entry(s, key);
 
-    if (!e || store_version_cmp(store_version_of(e->object), version) > 0)
-        return false;
-    entry_remove(s, e);
-    return true;
+    if (!e || store_version_cmp(e->version, version) > 0)
+        return NULL;
+    return entry_remove(s, e);
 }
 
-json_t *store_sweep(struct store *s, const char *list_version, bool force)
+void *store_sweep(struct store *s, const char *list_version, bool force, char **key)
 {
     for (struct store_entry *e = s->entries; e; e = e->hh.next) {
-        bool newer = store_version_cmp(store_version_of(e->object), list_version) > 0;
+        bool newer = store_version_cmp(e->version, list_version) > 0;
 
         if (e->generation == s->generation || (newer && !force))
             continue;
-        json_t *object = json_incref(e->object);
-        entry_remove(s, e);
-        return object;
+        *key = xstrdup(e->key);
+        return entry_remove(s, e);
     }
     return NULL;
 }

@@ -52,9 +52,9 @@ struct dvm_client {
     struct loop *loop;
     struct http *http;
     bool http_is_ours;
-    struct dvm_client_opts opts; /* after the creation only the callbacks and arg are used */
+    struct dvm_client_opts opts; /* without host and connect */
     char *base;                  /* "https://host:port" */
-    char *connect, *ca_pem, *cert_pem, *key_pem;
+    char *connect;
     struct http_call *stream; /* NULL: waits for `retry` */
     struct loop_timer *retry;
     struct loop_timer *silence; /* armed after each line of a head with quick empty lines */
@@ -164,6 +164,21 @@ static void note_line(struct dvm_client *c, bool empty)
         loop_timer_arm(c->silence, QUICK_SILENCE_MS);
 }
 
+/* True if the line is the head's sign of life with the number of jobs that its end would end. */
+static bool take_beat(struct dvm_client *c, const json_t *o)
+{
+    const char *type = json_string_value(json_object_get(o, "type"));
+    const json_t *bound = json_object_get(o, "boundJobs");
+    json_int_t n = json_integer_value(bound);
+
+    if (!type || strcmp(type, API_BEAT) != 0)
+        return false;
+    note_line(c, true);
+    if (c->opts.on_beat && json_is_integer(bound) && n >= 0)
+        c->opts.on_beat(n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, c->opts.arg);
+    return true;
+}
+
 static void on_line(char *line, size_t len, void *arg)
 {
     struct dvm_client *c = arg;
@@ -172,10 +187,14 @@ static void on_line(char *line, size_t len, void *arg)
     json_error_t jerr;
 
     c->failures = 0;
-    note_line(c, len == 0);
-    if (len == 0)
+    json_t *o = len ? json_loadb(line, len, 0, &jerr) : NULL;
+    if (len == 0 || take_beat(c, o)) {
+        if (len == 0)
+            note_line(c, true);
+        json_decref(o);
         return;
-    json_t *o = json_loadb(line, len, 0, &jerr);
+    }
+    note_line(c, false);
     int rc = o ? take_event(c, o, &e, &err) : err_set(&err, "an event is not JSON: %s", jerr.text);
     json_decref(o);
     if (rc < 0)
@@ -231,9 +250,10 @@ static void on_stream_end(const struct http_answer *a, void *arg)
 
 static struct http_peer peer_of(const struct dvm_client *c)
 {
-    return (struct http_peer){.ca_pem = c->ca_pem,
-                              .cert_pem = c->cert_pem,
-                              .key_pem = c->key_pem,
+    return (struct http_peer){.ca_pem = c->opts.ca_pem,
+                              .cert_pem = c->opts.cert_pem,
+                              .key_pem = c->opts.key_pem,
+                              .borrowed = true,
                               .connect = c->connect,
                               .tls13_only = true};
 }
@@ -244,9 +264,10 @@ static void follow_events(void *arg)
     struct err err = {0};
     struct http_peer peer = peer_of(c);
     FREE_AUTO char *incarnation = http_escape(c->incarnation);
-    FREE_AUTO char *url = c->number > 0 ? xasprintf("%s/v1/events?incarnation=%s&from=%" PRIu64,
+    FREE_AUTO char *url = c->number > 0 ? xasprintf("%s/v1/events?beat=jobs&incarnation=%s"
+                                                    "&from=%" PRIu64,
                                                     c->base, incarnation, c->number + 1)
-                                        : xasprintf("%s/v1/events", c->base);
+                                        : xasprintf("%s/v1/events?beat=jobs", c->base);
     struct http_call_opts o = {.method = "GET",
                                .url = url,
                                .peer = &peer,
@@ -255,6 +276,7 @@ static void follow_events(void *arg)
                                .silence_ms = SILENCE_MS,
                                .on_line = on_line,
                                .on_open = on_open,
+                               .quiet = true,
                                .on_end = on_stream_end,
                                .arg = c};
 
@@ -386,10 +408,7 @@ struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_
     c->opts = *opts;
     c->base = xasprintf("https://%s:%u", opts->host, (unsigned)opts->port);
     c->connect = opts->connect ? xstrdup(opts->connect) : NULL;
-    c->ca_pem = xstrdup(opts->ca_pem);
-    c->cert_pem = xstrdup(opts->cert_pem);
-    c->key_pem = xstrdup(opts->key_pem);
-    c->opts.host = c->opts.connect = c->opts.ca_pem = c->opts.cert_pem = c->opts.key_pem = NULL;
+    c->opts.host = c->opts.connect = NULL;
     c->retry = loop_timer_create(loop, follow_events, c);
     c->silence = loop_timer_create(loop, on_silence, c);
     loop_timer_arm(c->retry, 0);
@@ -413,9 +432,6 @@ void dvm_client_destroy(struct dvm_client *c)
         http_destroy(c->http);
     free(c->base);
     free(c->connect);
-    free(c->ca_pem);
-    free(c->cert_pem);
-    free(c->key_pem);
     free(c);
 }
 

@@ -21,19 +21,21 @@ struct dvm_client_opts {
     struct http *http; /* NULL: the client creates its own; otherwise shared and borrowed for the
                           client's life */
     const struct http_gate *gate; /* every request but GET passes it; borrowed, NULL: none */
-    const char *ca_pem;
+    const char *ca_pem;           /* the three are borrowed for the client's life */
     const char *cert_pem;
     const char *key_pem;
     /* Called for every event, once and in order, while the stream is open; not for unknown types.
      * The callbacks may destroy the client. */
     void (*on_event)(const struct api_event *e, void *arg);
+    /* The number of jobs that the head's end would end, every 4 s. Older heads do not tell it. */
+    void (*on_beat)(uint32_t bound_jobs, void *arg);
     /* up: the stream is open, and the owner reads what it has missed by dvm_client_get_dvm(). Not
      * up: the stream broke, or the first attempt failed. Later failures are not reported. */
     void (*on_link)(bool up, const char *why, void *arg);
     void *arg;
 };
 /* Follows the event stream at once. Reconnects with back-off (0.2 s to 10 s), resolves the name at
- * each attempt, resumes by (incarnation, number). All texts are copied. */
+ * each attempt, resumes by (incarnation, number). The other texts are copied. */
 struct dvm_client *dvm_client_create(struct loop *loop, const struct dvm_client_opts *opts,
                                      struct err *err);
 void dvm_client_destroy(struct dvm_client *c); /* requests that run end without their callback */

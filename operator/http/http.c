@@ -30,7 +30,11 @@
 
 #define GATE_CLOSED "not sent, since this operator does not lead (any more)"
 #define CONNECT_TIMEOUT_MS 10000
-#define CONNECTIONS_KEPT 64
+/* Idle connections that are kept. */
+#define IDLE_MAX 16
+/* libcurl's smallest buffers. The one for sending stays while a stream is open. */
+#define QUIET_BYTES 1024L
+#define SENDING_BYTES 16384L
 /* The buffer of a stream holds a part of a line and what libcurl reads at once (at most 100 times
  * 16 KiB). */
 #define STREAM_SLACK (2u << 20)
@@ -41,6 +45,7 @@ struct http {
     struct loop_timer *timer;
     struct http_call *calls;
     struct http_call *ready; /* calls with something to report, in order */
+    long running;            /* calls that libcurl has */
     unsigned depth;          /* callbacks of callers that have not returned */
     bool dead;               /* was destroyed inside one of them */
 };
@@ -55,6 +60,7 @@ struct http_call {
         opts; /* after the start only the callbacks, arg and the limits are used */
     struct buf in;
     size_t scanned; /* bytes of `in` that hold no end of line */
+    bool added;     /* libcurl has it */
     bool accepted;  /* a stream whose 2xx headers have arrived */
     bool opened;    /* on_open has been called */
     bool queued;    /* is in http->ready */
@@ -92,6 +98,13 @@ static void call_queue(struct http_call *c)
     DL_APPEND2(c->http->ready, c, ready_prev, ready_next);
 }
 
+/* libcurl's bound counts the connections of calls that run, too. */
+static void count_running(struct http *h, long change)
+{
+    h->running += change;
+    curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, h->running + IDLE_MAX);
+}
+
 /* Afterwards neither libcurl nor the loop has a pointer to the call. */
 static void call_detach(struct http_call *c)
 {
@@ -102,7 +115,8 @@ static void call_detach(struct http_call *c)
     c->timer = NULL;
     if (!c->easy)
         return;
-    curl_multi_remove_handle(c->http->multi, c->easy);
+    if (curl_multi_remove_handle(c->http->multi, c->easy) == CURLM_OK && c->added)
+        count_running(c->http, -1);
     curl_easy_cleanup(c->easy);
     c->easy = NULL;
     DL_DELETE(c->http->calls, c);
@@ -180,6 +194,8 @@ static void call_lines(struct http_call *c)
     if (c->cancelled)
         return;
     buf_consume(&c->in, start);
+    if (c->in.len == 0)
+        buf_free(&c->in); /* a stream may be quiet for hours */
     c->scanned = c->in.len;
     if (c->in.len > c->opts.max_body)
         call_too_long(c, "a line");
@@ -399,7 +415,7 @@ struct http *http_create(struct loop *loop, struct err *err)
     curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h);
     curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     curl_multi_setopt(h->multi, CURLMOPT_TIMERDATA, h);
-    curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_KEPT);
+    count_running(h, 0);
     return h;
 }
 
@@ -423,10 +439,11 @@ void http_destroy(struct http *h)
     leave_callback(h);
 }
 
-static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem)
+static CURLcode set_blob(CURL *easy, CURLoption option, const char *pem, bool borrowed)
 {
-    struct curl_blob blob = {
-        .data = (void *)(uintptr_t)pem, .len = strlen(pem), .flags = CURL_BLOB_COPY};
+    struct curl_blob blob = {.data = (void *)(uintptr_t)pem,
+                             .len = strlen(pem),
+                             .flags = borrowed ? CURL_BLOB_NOCOPY : CURL_BLOB_COPY};
 
     return curl_easy_setopt(easy, option, &blob);
 }
@@ -436,15 +453,15 @@ static CURLcode set_peer(struct http_call *c, const struct http_peer *p)
     CURLcode rc = CURLE_OK;
 
     if (p->ca_pem) {
-        rc = rc ? rc : set_blob(c->easy, CURLOPT_CAINFO_BLOB, p->ca_pem);
+        rc = rc ? rc : set_blob(c->easy, CURLOPT_CAINFO_BLOB, p->ca_pem, p->borrowed);
         /* By default libcurl also trusts the system's directory of authorities. */
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_CAINFO, NULL);
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_CAPATH, NULL);
     }
     if (p->cert_pem)
-        rc = rc ? rc : set_blob(c->easy, CURLOPT_SSLCERT_BLOB, p->cert_pem);
+        rc = rc ? rc : set_blob(c->easy, CURLOPT_SSLCERT_BLOB, p->cert_pem, p->borrowed);
     if (p->key_pem)
-        rc = rc ? rc : set_blob(c->easy, CURLOPT_SSLKEY_BLOB, p->key_pem);
+        rc = rc ? rc : set_blob(c->easy, CURLOPT_SSLKEY_BLOB, p->key_pem, p->borrowed);
     if (p->insecure) {
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_SSL_VERIFYPEER, 0L);
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -498,11 +515,14 @@ static CURLcode set_manners(struct http_call *c)
         {CURLOPT_TCP_KEEPINTVL, 10},
         /* Without it, the end of a call would wait for a name that is being resolved. */
         {CURLOPT_QUICK_EXIT, 1},
+        {CURLOPT_UPLOAD_BUFFERSIZE, SENDING_BYTES},
     };
     CURLcode rc = CURLE_OK;
 
     for (size_t i = 0; i < sizeof(longs) / sizeof(longs[0]); i++)
         rc = rc ? rc : curl_easy_setopt(c->easy, longs[i].option, longs[i].value);
+    if (c->opts.quiet)
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_BUFFERSIZE, QUIET_BYTES);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PROTOCOLS_STR, "http,https");
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_USERAGENT, "dvm-operator/" DVM_VERSION);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->curl_why);
@@ -547,6 +567,8 @@ struct http_call *http_start(struct http *h, const struct http_call_opts *opts, 
         call_free(c);
         return NULL;
     }
+    c->added = true;
+    count_running(h, 1);
     loop_timer_arm(c->timer, opts->timeout_ms);
     /* These texts are copied or used already. */
     c->opts.method = c->opts.url = NULL;

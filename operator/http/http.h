@@ -10,15 +10,16 @@
 #include <stddef.h>
 
 /* Names are resolved by a thread of libcurl and are not cached. Connections are kept and used
- * again. Redirects are not followed. A proxy comes from `proxy` only, never from the environment.
- * SIGPIPE is ignored in the whole program: a write to a connection that the peer has closed is an
- * error of that call. */
+ * again; 16 that are idle at the most. Redirects are not followed. A proxy comes from `proxy` only,
+ * never from the environment. SIGPIPE is ignored in the whole program: a write to a connection that
+ * the peer has closed is an error of that call. */
 struct http;
 struct http *http_create(struct loop *loop, struct err *err);
 /* Calls that run end without their callbacks. Allowed inside a callback. */
 void http_destroy(struct http *h);
 
-/* How to connect; http_start() copies all of it. */
+/* How to connect; http_start() copies all of it, but with `borrowed` the three PEM texts are
+ * borrowed until the call has ended. */
 struct http_peer {
     const char
         *ca_pem; /* the only authorities that are trusted, as a PEM bundle; NULL: the system's */
@@ -26,7 +27,8 @@ struct http_peer {
     const char *key_pem;
     const char *connect; /* "address:port" to connect to, in place of the URL's host; NULL: none */
     const char *proxy;   /* NULL: none */
-    bool insecure;       /* the server's certificate is not checked */
+    bool borrowed;
+    bool insecure; /* the server's certificate is not checked */
     bool tls13_only;
 };
 
@@ -62,6 +64,7 @@ struct http_call_opts {
      * without its end. Other answers are collected as usual. */
     void (*on_line)(char *line, size_t len, void *arg);
     void (*on_open)(void *arg); /* a stream's 2xx headers have arrived; may be NULL */
+    bool quiet;                 /* a stream of few bytes: it has a small buffer */
     /* Called once, never inside http_start(). A stream that the server has ended regularly has its
      * status, a broken one has 0. */
     void (*on_end)(const struct http_answer *answer, void *arg);

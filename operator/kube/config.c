@@ -75,16 +75,17 @@ static void material_free(struct kube_material *m)
 int kube_config_refresh(struct kube_config *c, uint64_t now_ms, struct err *err)
 {
     struct kube_material *all[] = {&c->ca, &c->cert, &c->key, &c->token};
-    int ret = 0;
+    bool was_unreadable = c->unreadable;
 
     if (c->checked_ms && now_ms < c->checked_ms + LOOK_EVERY_MS)
         return 0;
     c->checked_ms = now_ms ? now_ms : 1;
+    c->unreadable = false;
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (material_refresh(all[i], err) < 0)
-            ret = -1;
+            c->unreadable = true;
     }
-    return ret;
+    return c->unreadable && !was_unreadable ? -1 : 0;
 }
 
 void kube_config_distrust(struct kube_config *c)

@@ -36,6 +36,7 @@ struct request {
     struct kube *kube;
     enum state state;
     struct kube_try tried;
+    uint64_t sent_ms; /* of the present try */
     bool once;
     struct loop_timer *pause; /* created when it is first needed */
     unsigned long id;
@@ -60,12 +61,12 @@ struct kube {
     struct http *http;
     struct kube_config *config;
     const struct http_gate *gate; /* NULL: none */
-    bool stale_logged;            /* the log has a line that a file of the config is unreadable */
     struct request *requests;     /* all, by id */
     struct request *waiting;
     struct loop_timer *pump; /* starts waiting requests */
     unsigned long next_id;
     struct kube_stats stats;
+    struct kube_times times;
 };
 
 static const char *const METHODS[KUBE_METHODS] = {"GET", "POST", "PUT", "PATCH", "DELETE", "WATCH"};
@@ -157,11 +158,57 @@ void kube_count_relist(struct kube *k)
 
 /* --- answers */
 
+static const struct {
+    int status;
+    const char *name;
+} CODES[KUBE_CODES] = {{0, "none"},  {200, "200"}, {201, "201"}, {202, "202"}, {400, "400"},
+                       {401, "401"}, {403, "403"}, {404, "404"}, {409, "409"}, {410, "410"},
+                       {422, "422"}, {429, "429"}, {500, "500"}, {502, "502"}, {503, "503"},
+                       {504, "504"}, {-1, "other"}};
+static const unsigned BOUNDS_MS[KUBE_BOUNDS] = {5,   10,   25,   50,   100,   250,
+                                                500, 1000, 2500, 5000, 10000, 30000};
+
+const struct kube_times *kube_times(const struct kube *k)
+{
+    return &k->times;
+}
+
+unsigned kube_bound_ms(unsigned bound)
+{
+    return BOUNDS_MS[bound];
+}
+
+const char *kube_code_name(unsigned code)
+{
+    return CODES[code].name;
+}
+
+static void count_time(struct request *r, int status)
+{
+    uint64_t ms = loop_now_ms(r->kube->loop) - r->sent_ms;
+    unsigned code = 0;
+
+    if (r->method == KUBE_WATCH || !r->sent_ms)
+        return;
+    while (code < KUBE_CODES - 1 && CODES[code].status != status)
+        code++;
+    struct kube_time *t = &r->kube->times.of[r->method][code];
+    t->n++;
+    t->sum_ms += ms;
+    for (unsigned i = 0; i < KUBE_BOUNDS; i++) {
+        if (ms <= BOUNDS_MS[i]) {
+            t->within[i]++;
+            break;
+        }
+    }
+}
+
 static void count_end(struct request *r, int status)
 {
     struct kube_stats *s = &r->kube->stats;
     unsigned class = (unsigned)status / 100;
 
+    count_time(r, status);
     s->requests++;
     s->by_class[r->method][class < 6 ? class : 0]++;
     if (status == 0 || status == 429 || status >= 500)
@@ -311,11 +358,9 @@ static void on_watch_open(void *arg)
 static void refresh_config(struct kube *k)
 {
     struct err err = {0};
-    bool stale = kube_config_refresh(k->config, loop_now_ms(k->loop), &err) < 0;
 
-    if (stale && !k->stale_logged)
+    if (kube_config_refresh(k->config, loop_now_ms(k->loop), &err) < 0)
         log_warn("cannot read the credentials again, the old ones stay in use: %s", err.msg);
-    k->stale_logged = stale;
 }
 
 /* The request must be in `waiting`; -1: it still is. */
@@ -358,6 +403,7 @@ static int request_send(struct request *r, struct err *err)
     r->call = http_start(k->http, &o, err);
     if (!r->call)
         return -1;
+    r->sent_ms = loop_now_ms(k->loop);
     DL_DELETE(k->waiting, r);
     k->stats.waiting--;
     r->state = RUNNING;

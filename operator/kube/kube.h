@@ -99,6 +99,24 @@ struct kube_stats {
     unsigned long running, waiting;
 };
 struct kube_stats kube_stats(const struct kube *k);
+
+/* How long the tries of requests took, by method and status; a try counts from when it was sent
+ * until its whole answer. Watches are not counted. Statuses without a place of their own share the
+ * last one. */
+#define KUBE_CODES 17
+#define KUBE_BOUNDS 12
+struct kube_time {
+    unsigned long n;
+    uint64_t sum_ms;
+    unsigned long within[KUBE_BOUNDS]; /* of up to kube_bound_ms(), and of more than the bound
+                                          before */
+};
+struct kube_times {
+    struct kube_time of[KUBE_WATCH][KUBE_CODES];
+};
+const struct kube_times *kube_times(const struct kube *k);
+unsigned kube_bound_ms(unsigned bound);
+const char *kube_code_name(unsigned code);        /* "200", "none": no answer, "other" */
 const char *kube_method_name(enum kube_method m); /* "GET", …, "WATCH" */
 void kube_count_relist(struct kube *k);           /* called by the cache */
 

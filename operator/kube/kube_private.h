@@ -27,6 +27,7 @@ struct kube_config {
     bool insecure;
     struct kube_material ca, cert, key, token;
     uint64_t checked_ms; /* when the files were last looked at */
+    bool unreadable;     /* one of them could not be read then */
 };
 
 /* retry.c: one of the tries of a request. */
@@ -41,8 +42,8 @@ uint64_t kube_retry_timeout_ms(const struct kube_try *t, uint64_t timeout_ms);
 
 /* As kube_config_in_cluster(), with the files of the service account in `dir`. */
 struct kube_config *kube_config_in_cluster_from(const char *dir, struct err *err);
-/* Reads changed files again, at most every 10 s. -1: a file is unreadable, and its old text stays
- * in force. */
+/* Reads changed files again, at most every 10 s. -1, once until all are readable: a file is
+ * unreadable, and its old text stays in force. */
 int kube_config_refresh(struct kube_config *c, uint64_t now_ms, struct err *err)
     __attribute__((warn_unused_result));
 /* The next refresh looks at the files at once: the server has not accepted the credentials. */

@@ -119,6 +119,41 @@ static void put_kube(struct buf *b, const struct metrics_sample *s)
                s->leads);
 }
 
+static void put_times(struct buf *b, const struct kube_time *t, const char *labels)
+{
+    const char *name = "dvm_operator_kube_request_seconds";
+    unsigned long sum = 0;
+
+    for (unsigned i = 0; i < KUBE_BOUNDS; i++) {
+        unsigned ms = kube_bound_ms(i);
+
+        sum += t->within[i];
+        put_text(b, "%s_bucket{%s,le=\"%u.%03u\"} %lu\n", name, labels, ms / 1000, ms % 1000, sum);
+    }
+    put_text(b, "%s_bucket{%s,le=\"+Inf\"} %lu\n", name, labels, t->n);
+    put_text(b, "%s_sum{%s} %" PRIu64 ".%03u\n", name, labels, t->sum_ms / 1000,
+             (unsigned)(t->sum_ms % 1000));
+    put_text(b, "%s_count{%s} %lu\n", name, labels, t->n);
+}
+
+/* A method and status that did not occur has no lines. */
+static void put_all_times(struct buf *b, const struct kube_times *times)
+{
+    put_family(b, "dvm_operator_kube_request_seconds", "histogram",
+               "Duration of each try of a request to the API server, by method and status.");
+    for (int method = 0; times && method < KUBE_WATCH; method++) {
+        for (unsigned code = 0; code < KUBE_CODES; code++) {
+            const struct kube_time *t = &times->of[method][code];
+            char labels[64];
+
+            snprintf(labels, sizeof(labels), "method=\"%s\",code=\"%s\"",
+                     kube_method_name((enum kube_method)method), kube_code_name(code));
+            if (t->n)
+                put_times(b, t, labels);
+        }
+    }
+}
+
 static void put_watches(struct buf *b, const struct metrics_sample *s)
 {
     const char *name = "dvm_operator_watch_age_seconds";
@@ -199,6 +234,7 @@ char *metrics_text(struct metrics *m)
         m->opts.on_scrape(&sample, m->opts.arg);
     put_reconciles(&b, m);
     put_kube(&b, &sample);
+    put_all_times(&b, sample.times);
     put_watches(&b, &sample);
     put_campaigns(&b, m);
     put_clusters(&b, m);

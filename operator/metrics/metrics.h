@@ -20,6 +20,7 @@ struct metrics_watch {
 /* Values that their owner gives at each scrape. */
 struct metrics_sample {
     struct kube_stats kube;
+    const struct kube_times *times; /* borrowed; NULL: none */
     size_t queue_depth;
     struct metrics_watch watches[METRICS_WATCHES_MAX];
     size_t nwatches;

@@ -40,6 +40,9 @@ static void spec_defaults(struct cluster *c)
     c->faults = (struct api_faults)API_FAULTS_DEFAULTS;
     c->node_lost_wait = false;
     c->update = (struct cluster_update){.max_unavailable = 1};
+    c->disruption = (struct cluster_disruption){.members = 1, .head = 1};
+    c->foreign = false;
+    cluster_security_clear(&c->security);
     free_ptr(&c->image);
     json_decref(c->template);
     json_decref(c->head_resources);
@@ -58,6 +61,11 @@ static int need_str(const json_t *meta, const char *path, char **out, struct err
     return 0;
 }
 
+static const char *meta_word(const json_t *meta, const char *map, const char *key)
+{
+    return json_string_value(json_object_get(json_object_get(meta, map), key));
+}
+
 static int decode_meta(const json_t *object, struct cluster *c, struct err *err)
 {
     const json_t *meta = NULL;
@@ -73,6 +81,10 @@ static int decode_meta(const json_t *object, struct cluster *c, struct err *err)
         field_int(meta, "metadata.generation", 0, INT64_MAX, &c->generation, err))
         return -1;
     c->deleting = json_is_string(json_object_get(meta, "deletionTimestamp"));
+    const char *queue = meta_word(meta, "labels", CLUSTER_LABEL_QUEUE);
+    const char *dry_run = meta_word(meta, "annotations", CLUSTER_DRY_RUN);
+    c->queue = queue ? xstrdup(queue) : NULL;
+    c->untried = dry_run && strcmp(dry_run, "skip") == 0;
     return 0;
 }
 
@@ -160,6 +172,16 @@ static int decode_head(const json_t *spec, struct cluster *c, struct err *err)
     return 0;
 }
 
+static int decode_manager(const json_t *spec, bool *foreign, struct err *err)
+{
+    const char *manager = NULL;
+
+    if (field_str(spec, "spec.managedBy", 253, &manager, err))
+        return -1;
+    *foreign = manager && strcmp(manager, CLUSTER_CONTROLLER) != 0;
+    return 0;
+}
+
 static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
 {
     const json_t *spec = NULL, *template = NULL;
@@ -179,7 +201,9 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
         field_object(spec, "spec.template", &template, err) ||
         cluster_drain_decode(spec, "spec.drain", &c->drain, err) ||
         cluster_faults_decode(spec, c, err) || cluster_update_decode(spec, &c->update, err) ||
-        decode_head(spec, c, err))
+        cluster_security_decode(spec, &c->security, err) ||
+        cluster_disruption_decode(spec, &c->disruption, err) ||
+        decode_manager(spec, &c->foreign, err) || decode_head(spec, c, err))
         return -1;
     if (min > replicas)
         return err_set(err, "spec.minReplicas is %lld, it must be at most spec.replicas, %lld",
@@ -234,6 +258,7 @@ void cluster_free(struct cluster *c)
     free_ptr(&c->name);
     free_ptr(&c->uid);
     free_ptr(&c->resource_version);
+    free_ptr(&c->queue);
     cluster_record_free(&c->record);
     json_decref(c->conditions);
     c->conditions = NULL;

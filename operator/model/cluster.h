@@ -22,6 +22,12 @@
 #define CLUSTER_LABEL_NAME "dvm.openpmix.io/cluster"
 #define CLUSTER_LABEL_ROLE "dvm.openpmix.io/role"
 #define CLUSTER_LABEL_MANAGER "app.kubernetes.io/managed-by"
+/* A label that a user gives a DvmCluster for Kueue; its StatefulSets have it too. */
+#define CLUSTER_LABEL_QUEUE "kueue.x-k8s.io/queue-name"
+/* The value of spec.managedBy that means this operator, and an annotation of a DvmCluster by which
+ * a user lets the operator apply a template that was not tried as a pod. */
+#define CLUSTER_CONTROLLER CLUSTER_GROUP "/" CLUSTER_MANAGER
+#define CLUSTER_DRY_RUN CLUSTER_GROUP "/dry-run"
 
 /* Bound: "<name>-head" is a StatefulSet, and "<statefulset>-<10 characters>" is the value of a
  * label (63). */
@@ -53,6 +59,33 @@ struct cluster_drain {
 struct cluster_update {       /* spec.update */
     bool on_delete;           /* a user deletes the pods, the operator does not */
     uint32_t max_unavailable; /* members, at least 1 */
+};
+
+/* Seconds for which both authorities are trusted, before and after the new one issues. */
+#define CLUSTER_OVERLAP_S 600
+
+enum {
+    CLUSTER_USER_DEFAULT = 0,       /* the user that the images declare */
+    CLUSTER_USER_OF_NAMESPACE = -1, /* the namespace's admission chooses one (OpenShift) */
+};
+
+struct cluster_issuer { /* of cert-manager */
+    char *name;         /* NULL: the operator issues the certificates itself */
+    char *kind;
+    char *group;
+};
+
+struct cluster_security { /* spec.security */
+    int64_t authority_revision;
+    int64_t overlap_s;
+    int64_t user; /* of the pods; an enumerator above, or a number */
+    struct cluster_issuer issuer;
+};
+
+struct cluster_disruption { /* spec.disruption: evictions at a time */
+    uint32_t members;
+    uint32_t head;
+    bool head_busy; /* jobs run that the head's end would end; not in the spec */
 };
 
 enum cluster_kind {
@@ -136,6 +169,7 @@ struct cluster {
     char *resource_version;
     int64_t generation;
     bool deleting;
+    bool untried; /* the annotation CLUSTER_DRY_RUN is "skip" */
     /* spec */
     uint32_t replicas;
     int64_t min_replicas,
@@ -148,6 +182,10 @@ struct cluster {
     json_t *head_resources; /* NULL: none */
     struct cluster_drain drain;
     struct cluster_update update;
+    struct cluster_security security;
+    struct cluster_disruption disruption;
+    bool foreign; /* spec.managedBy names another controller */
+    char *queue;  /* the label CLUSTER_LABEL_QUEUE; NULL: none */
     struct api_faults faults;
     bool node_lost_wait; /* spec.faults.nodeLost is Wait: pods of a lost node are not replaced */
     /* status */

@@ -11,6 +11,11 @@ int cluster_faults_decode(const json_t *spec, struct cluster *out, struct err *e
     __attribute__((warn_unused_result));
 int cluster_update_decode(const json_t *spec, struct cluster_update *out, struct err *err)
     __attribute__((warn_unused_result));
+int cluster_security_decode(const json_t *spec, struct cluster_security *out, struct err *err)
+    __attribute__((warn_unused_result));
+void cluster_security_clear(struct cluster_security *s);
+int cluster_disruption_decode(const json_t *spec, struct cluster_disruption *out, struct err *err)
+    __attribute__((warn_unused_result));
 int cluster_grants_decode(const json_t *status, struct cluster_grants *out, struct err *err)
     __attribute__((warn_unused_result));
 json_t *

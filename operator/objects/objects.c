@@ -65,7 +65,7 @@ char *objects_path(const struct cluster *c, enum cluster_child child)
     return xasprintf("%s/%s", collection, name);
 }
 
-static json_t *object_metadata(const struct cluster *c, const char *name, enum api_role role)
+json_t *objects_metadata(const struct cluster *c, const char *name, enum api_role role)
 {
     json_t *owner = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b}", "apiVersion",
                               CLUSTER_GROUP "/" CLUSTER_VERSION, "kind", CLUSTER_KIND, "name",
@@ -101,13 +101,16 @@ static json_t *service_spec(const struct cluster *c, enum cluster_child child)
     return spec;
 }
 
-/* One eviction at a time is always safe, since each is a shrink of one member. A pod that is not
- * ready may be evicted at any time. The head has a budget of its own, since a pod under two budgets
- * cannot be evicted. */
+/* One eviction at a time is always safe, since each is a shrink of one member; spec.disruption may
+ * say another number. A pod that is not ready may be evicted at any time. The head has a budget of
+ * its own, since a pod under two budgets cannot be evicted; it allows none while jobs run. */
 static json_t *pdb_spec(const struct cluster *c, enum cluster_child child)
 {
-    return json_pack("{s:i, s:s, s:{s:o}}", "maxUnavailable", 1, "unhealthyPodEvictionPolicy",
-                     "AlwaysAllow", "selector", "matchLabels",
+    uint32_t head = c->disruption.head_busy ? 0 : c->disruption.head;
+    uint32_t max = child == CLUSTER_PDB ? c->disruption.members : head;
+
+    return json_pack("{s:i, s:s, s:{s:o}}", "maxUnavailable", (int)max,
+                     "unhealthyPodEvictionPolicy", "AlwaysAllow", "selector", "matchLabels",
                      objects_match(c, CHILDREN[child].role));
 }
 
@@ -151,7 +154,10 @@ json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_
         spec = service_spec(c, child);
     json_t *o =
         json_pack("{s:s, s:s, s:o, s:o}", "apiVersion", info->api_version, "kind", info->kind,
-                  "metadata", object_metadata(c, name, info->role), "spec", spec);
+                  "metadata", objects_metadata(c, name, info->role), "spec", spec);
+    if (c->queue && (child == CLUSTER_HEAD_SET || child == CLUSTER_MEMBER_SET))
+        json_object_set_new(json_object_get(json_object_get(o, "metadata"), "labels"),
+                            CLUSTER_LABEL_QUEUE, json_string(c->queue));
     FREE_AUTO char *print = xasprintf("%016" PRIx64, objects_fingerprint(o));
     json_object_set_new(json_object_get(o, "metadata"), "annotations",
                         json_pack("{s:s}", OBJECTS_APPLIED, print));
@@ -194,7 +200,7 @@ json_t *objects_secret(const struct cluster *c, enum api_role role, const char *
         json_pack("{s:s, s:s, s:s}", "ca.crt", ca_pem, "tls.crt", cert_pem, "tls.key", key_pem);
 
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "apiVersion", "v1", "kind", "Secret", "type",
-                     "kubernetes.io/tls", "metadata", object_metadata(c, name, role), "stringData",
+                     "kubernetes.io/tls", "metadata", objects_metadata(c, name, role), "stringData",
                      data);
 }
 

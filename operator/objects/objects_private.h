@@ -8,6 +8,8 @@
 /* `role`: the daemons of this role; API_ROLE_NONE: all daemons. New references. */
 json_t *objects_match(const struct cluster *c, enum api_role role);
 json_t *objects_labels(const struct cluster *c, enum api_role role);
+/* Name, namespace, labels and the owner. */
+json_t *objects_metadata(const struct cluster *c, const char *name, enum api_role role);
 /* The pod template of a role, with the user's template merged into it. */
 json_t *objects_pod(const struct cluster *c, enum api_role role, const char *image);
 

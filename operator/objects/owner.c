@@ -6,7 +6,6 @@
 #include "base/buf/buf.h"
 #include "operator/objects/objects_private.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static const json_t *controller_of(const json_t *object)
@@ -39,7 +38,7 @@ const char *objects_controller(const json_t *object, const char *kind, const cha
 {
     const json_t *o = controller_of(object);
 
-    if (!text_is(o, "kind", kind))
+    if (kind && !text_is(o, "kind", kind))
         return NULL;
     if (uid)
         *uid = json_string_value(json_object_get(o, "uid"));
@@ -64,72 +63,56 @@ char *objects_orphan_advice(const struct cluster *c)
         c->ns, c->name);
 }
 
-static bool is_part(const json_t *wanted, const json_t *observed);
-
-static bool list_is_part(const json_t *wanted, const json_t *observed)
+/* True if the port is one that objects_build() gives to a Service. */
+static bool is_our_port(const json_t *port)
 {
-    const json_t *w, *o;
-    size_t i, k;
+    return text_is(port, "name", "control") || text_is(port, "name", "join") ||
+           text_is(port, "name", "plain");
+}
 
-    json_array_foreach((json_t *)wanted, i, w)
+/* The fields of a Service's spec that objects_build() sets, with the server's defaults. */
+static json_t *service_part(const json_t *spec)
+{
+    static const char *const fields[] = {"name", "port", "protocol", "targetPort"};
+    json_t *ports = json_array(), *port;
+    size_t i;
+
+    json_array_foreach(json_object_get(spec, "ports"), i, port)
     {
-        bool found = false;
+        json_t *part = json_object();
 
-        json_array_foreach((json_t *)observed, k, o)
-        {
-            found = found || is_part(w, o);
+        for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++) {
+            if (json_object_get(port, fields[k]))
+                json_object_set(part, fields[k], json_object_get(port, fields[k]));
         }
-        if (!found)
-            return false;
+        if (is_our_port(port))
+            json_array_append(ports, part);
+        json_decref(part);
     }
-    return true;
+    json_t *o = json_pack("{s:o, s:O*, s:O*, s:O*}", "ports", ports, "selector",
+                          json_object_get(spec, "selector"), "type", json_object_get(spec, "type"),
+                          "early", json_object_get(spec, "publishNotReadyAddresses"));
+    if (text_is(spec, "clusterIP", "None")) /* any other address is the server's choice */
+        json_object_set(o, "clusterIP", json_object_get(spec, "clusterIP"));
+    return o;
 }
 
-/* True if each field of `wanted` is in `observed` too, which may have more: defaults, and fields of
- * others. The JSON decoder bounds the depth of this recursion. */
-static bool is_part(const json_t *wanted, const json_t *observed)
+uint64_t objects_drift_print(const json_t *object)
 {
-    const char *key;
-    json_t *value;
+    static const char *const names[] = {CLUSTER_LABEL_NAME,           CLUSTER_LABEL_ROLE,
+                                        CLUSTER_LABEL_MANAGER,        "app.kubernetes.io/name",
+                                        "app.kubernetes.io/instance", "app.kubernetes.io/component",
+                                        "app.kubernetes.io/part-of"};
+    const json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
+    json_t *o = json_object();
 
-    if (json_is_array(wanted))
-        return list_is_part(wanted, observed);
-    if (!json_is_object(wanted))
-        return json_equal(wanted, observed);
-    json_object_foreach((json_t *)wanted, key, value)
-    {
-        if (!is_part(value, json_object_get(observed, key)))
-            return false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (json_object_get(labels, names[i]))
+            json_object_set(o, names[i], json_object_get(labels, names[i]));
     }
-    return true;
-}
-
-/* A selector is compared as a whole: one label more selects other pods. */
-static bool spec_drifted(const json_t *wanted, const json_t *observed)
-{
-    return !is_part(wanted, observed) ||
-           !json_equal(json_object_get(wanted, "selector"), json_object_get(observed, "selector"));
-}
-
-bool objects_drifted(const json_t *wanted, const json_t *observed)
-{
-    const json_t *w = json_object_get(wanted, "metadata"),
-                 *o = json_object_get(observed, "metadata");
-
-    if (!is_part(json_object_get(w, "labels"), json_object_get(o, "labels")))
-        return true;
-    return text_is(wanted, "kind", "Service") &&
-           spec_drifted(json_object_get(wanted, "spec"), json_object_get(observed, "spec"));
-}
-
-char *objects_drift_print(const json_t *object)
-{
-    const json_t *meta = json_object_get(object, "metadata");
-    json_t *o = json_pack("{s:O*}", "labels", json_object_get(meta, "labels"));
-
     if (text_is(object, "kind", "Service"))
-        json_object_set(o, "spec", json_object_get(object, "spec"));
-    char *print = xasprintf("%016" PRIx64, objects_fingerprint(o));
+        json_object_set_new(o, "spec", service_part(json_object_get(object, "spec")));
+    uint64_t print = objects_fingerprint(o);
     json_decref(o);
     return print;
 }

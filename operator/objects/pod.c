@@ -10,7 +10,8 @@
  * to members only.
  *
  * Invariants: equal input gives an equal template, since a changed one outdates all pods; the
- * annotation OBJECTS_SPEC says whether the spec was changed or the operator's release. Limits of
+ * annotation OBJECTS_SPEC says whether the spec was changed or the operator's release. That of a
+ * head has the parts that its members have, too: they have shown that these work. Limits of
  * spec.faults that are the defaults are not written. The operator's labels replace the user's.
  * Command, arguments and image of the daemon's container are the operator's: check_template() in
  * operator/model/cluster.c refuses others.
@@ -97,6 +98,8 @@ static json_t *command_line(const struct cluster *c, enum api_role role)
         append_flag(a, "--slots", xasprintf("%u", head ? c->head_slots : c->slots));
     append_faults(a, &c->faults);
     json_array_append_new(a, json_string("--hostname-vpid"));
+    if (head)
+        json_array_append_new(a, json_string("--keepers"));
     if (!head && c->drain.mode == API_DRAIN_KILL)
         json_array_append_new(a, json_string("--drain-kill"));
     else if (!head) /* added to the drain deadline: ranks and daemon need time to end */
@@ -171,6 +174,21 @@ static json_t *node_toleration(const char *taint)
                      "NoExecute", "tolerationSeconds", NODE_LOST_S);
 }
 
+/* A user of the namespace's choice comes with groups of its choice, which can read the Secrets. */
+static json_t *pod_security(const struct cluster *c)
+{
+    json_int_t user = c->security.user == CLUSTER_USER_DEFAULT ? POD_UID : c->security.user;
+    json_t *o =
+        json_pack("{s:b, s:{s:s}}", "runAsNonRoot", 1, "seccompProfile", "type", "RuntimeDefault");
+
+    for (size_t i = 0; c->security.user != CLUSTER_USER_OF_NAMESPACE && i < 3; i++) {
+        static const char *const ids[] = {"runAsUser", "runAsGroup", "fsGroup"};
+
+        json_object_set_new(o, ids[i], json_integer(user));
+    }
+    return o;
+}
+
 static json_t *pod_spec(const struct cluster *c, enum api_role role, const char *image)
 {
     bool head = role == API_ROLE_HEAD;
@@ -183,10 +201,7 @@ static json_t *pod_spec(const struct cluster *c, enum api_role role, const char 
         json_object_set_new(o, "tolerations",
                             json_pack("[o, o]", node_toleration("node.kubernetes.io/not-ready"),
                                       node_toleration("node.kubernetes.io/unreachable")));
-    json_object_set_new(o, "securityContext",
-                        json_pack("{s:b, s:i, s:i, s:i, s:{s:s}}", "runAsNonRoot", 1, "runAsUser",
-                                  POD_UID, "runAsGroup", POD_UID, "fsGroup", POD_UID,
-                                  "seccompProfile", "type", "RuntimeDefault"));
+    json_object_set_new(o, "securityContext", pod_security(c));
     if (!head) /* spreads members, so that a job over N members sees N nodes if there are as many */
         json_object_set_new(o, "topologySpreadConstraints",
                             json_pack("[{s:i, s:s, s:s, s:{s:o}}]", "maxSkew", 1, "topologyKey",
@@ -251,19 +266,35 @@ static bool replaces_shm(const json_t *user)
     return false;
 }
 
-/* The parts of the spec that are in a member's pod. */
-static char *spec_print(const struct cluster *c)
+/* The fields of the spec on which the pods of both sets depend. */
+static json_t *common_parts(const struct cluster *c)
 {
-    json_t *o =
-        json_pack("{s:s*, s:O*, s:I, s:i, s:I, s:I, s:I, s:I, s:b}", "image", c->image, "template",
-                  c->template, "slots", (json_int_t)c->slots, "drain", (int)c->drain.mode,
-                  "deadline", (json_int_t)c->drain.deadline_s, "grace",
-                  (json_int_t)c->faults.link_grace_ms, "silence", (json_int_t)c->faults.silence_ms,
-                  "absence", (json_int_t)c->faults.head_absence_ms, "wait", c->node_lost_wait);
+    json_t *o = json_pack("{s:s*, s:O*, s:I, s:I, s:I, s:b}", "image", c->image, "template",
+                          c->template, "grace", (json_int_t)c->faults.link_grace_ms, "silence",
+                          (json_int_t)c->faults.silence_ms, "absence",
+                          (json_int_t)c->faults.head_absence_ms, "wait", c->node_lost_wait);
+
+    if (c->security.user != CLUSTER_USER_DEFAULT) /* pods of older releases have no such part */
+        json_object_set_new(o, "user", json_integer(c->security.user));
+    return o;
+}
+
+static char *print_parts(json_t *o)
+{
     char *print = xasprintf("%016" PRIx64, objects_fingerprint(o));
 
     json_decref(o);
     return print;
+}
+
+char *objects_spec_print(const struct cluster *c)
+{
+    json_t *o = common_parts(c);
+
+    json_object_set_new(o, "slots", json_integer((json_int_t)c->slots));
+    json_object_set_new(o, "drain", json_integer(c->drain.mode));
+    json_object_set_new(o, "deadline", json_integer(c->drain.deadline_s));
+    return print_parts(o);
 }
 
 static json_t *pod_metadata(const struct cluster *c, enum api_role role)
@@ -279,13 +310,12 @@ static json_t *pod_metadata(const struct cluster *c, enum api_role role)
     if (json_object_get(user, "annotations"))
         json_object_set_new(meta, "annotations",
                             json_deep_copy(json_object_get(user, "annotations")));
-    if (role == API_ROLE_MEMBER) {
-        FREE_AUTO char *print = spec_print(c);
+    FREE_AUTO char *print =
+        role == API_ROLE_MEMBER ? objects_spec_print(c) : print_parts(common_parts(c));
 
-        if (!json_object_get(meta, "annotations"))
-            json_object_set_new(meta, "annotations", json_object());
-        json_object_set_new(json_object_get(meta, "annotations"), OBJECTS_SPEC, json_string(print));
-    }
+    if (!json_object_get(meta, "annotations"))
+        json_object_set_new(meta, "annotations", json_object());
+    json_object_set_new(json_object_get(meta, "annotations"), OBJECTS_SPEC, json_string(print));
     return meta;
 }
 

@@ -35,6 +35,7 @@ static const char *const VERBS[] = {
     [PLAN_PUT_SIZE] = "PutSize",
     [PLAN_PUT_SHUTDOWN] = "PutShutdown",
     [PLAN_DELETE_POD] = "DeletePod",
+    [PLAN_TRY_POD] = "TryPod",
 };
 
 const char *plan_verb_name(enum plan_verb v)
@@ -359,9 +360,32 @@ static bool never_starts(const struct draft *d, const struct plan_pod *pod)
     return pod->vpid ? !m || !present_at_head(m) : d->in->head.link != PLAN_LINK_UP;
 }
 
+/* A daemon that the head has lost and that does not come back has no ranks, so nothing is lost by
+ * the end of its pod. No campaign can release it. */
+static bool lost_with_old_template(struct draft *d, const struct plan_pod *pod)
+{
+    const struct api_dvm_member *m = plan_member(d->in->head.view, pod->vpid);
+    int64_t left = PLAN_PARKED_MS - pod->running_for_ms;
+
+    if (d->in->head.link != PLAN_LINK_UP || !plan_awaits_update(d->in, pod) ||
+        !pod->running_since_ms || pod->vpid > d->p->target ||
+        !d->in->child[CLUSTER_MEMBER_SET].current || (m && m->state != MEMBER_LOST))
+        return false;
+    if (left > 0)
+        plan_again(d, left);
+    return left <= 0;
+}
+
+/* Time until a head that does not answer counts as lost. Its members wait longer for another one.
+ */
+static int64_t head_lost_in(const struct draft *d)
+{
+    return (int64_t)api_faults_lost_ms(&d->in->cluster->faults) - d->in->head.down_for_ms;
+}
+
 /* A pod whose node does not answer stays terminating until the node is back. When the head has
  * declared its daemon lost, its vpid is free, and no daemon of its epoch is accepted again. A
- * head's pod is replaced when its members have given it up. */
+ * head's pod is replaced when it counts as lost: members accept the next head alone. */
 static bool node_gone(const struct draft *d, const struct plan_pod *pod)
 {
     const struct plan_head *h = &d->in->head;
@@ -371,14 +395,35 @@ static bool node_gone(const struct draft *d, const struct plan_pod *pod)
         return false;
     if (pod->vpid)
         return h->link == PLAN_LINK_UP && (!m || !present_at_head(m));
-    return h->link == PLAN_LINK_DOWN &&
-           h->down_for_ms >= (int64_t)d->in->cluster->faults.head_absence_ms;
+    return h->link == PLAN_LINK_DOWN && head_lost_in(d) <= 0;
 }
 
-/* Plans again when the members of a head on a lost node have given it up. */
-static void await_absence(struct draft *d, const struct plan_pod *pod)
+/* Files in memory outlive the container, so with a full /dev/shm no daemon starts again. The head
+ * does not have the daemon, or is lost itself. */
+static bool memory_full(struct draft *d, const struct plan_pod *pod)
 {
-    int64_t left = (int64_t)d->in->cluster->faults.head_absence_ms - d->in->head.down_for_ms;
+    const struct plan_head *h = &d->in->head;
+    const struct api_dvm_member *m = plan_member(h->view, pod->vpid);
+    bool given_up = pod->vpid ? h->link == PLAN_LINK_UP && (!m || !present_at_head(m))
+                              : h->link == PLAN_LINK_DOWN;
+    int64_t left = PLAN_STARVED_MS - pod->waiting_for_ms;
+
+    if (pod->deleting || !pod->starved || !pod->waiting ||
+        strcmp(pod->waiting, "CrashLoopBackOff") != 0 || !given_up)
+        return false;
+    if (left < d->in->starved_pause_ms)
+        left = d->in->starved_pause_ms;
+    if (!pod->vpid && left < head_lost_in(d))
+        left = head_lost_in(d);
+    if (left > 0)
+        plan_again(d, left);
+    return left <= 0;
+}
+
+/* Plans again when a head on a lost node counts as lost. */
+static void await_head_lost(struct draft *d, const struct plan_pod *pod)
+{
+    int64_t left = head_lost_in(d);
 
     if (pod->vpid == 0 && pod->deleting && pod->node_lost && left > 0 &&
         d->in->head.link == PLAN_LINK_DOWN && !d->in->cluster->node_lost_wait)
@@ -395,6 +440,7 @@ void plan_delete_pod(struct draft *d, const struct plan_pod *pod)
     }
     a = plan_add(d, PLAN_DELETE_POD);
     a->force = node_gone(d, pod);
+    a->starved = memory_full(d, pod);
     a->pod = pod->name;
     a->uid = pod->uid;
 }
@@ -404,11 +450,24 @@ static void replace_pods(struct draft *d)
     for (size_t i = 0; i < d->in->npods; i++) {
         const struct plan_pod *pod = &d->in->pods[i];
 
-        await_absence(d, pod);
+        await_head_lost(d, pod);
         if (!node_gone(d, pod) &&
-            (pod->deleting || (!never_starts(d, pod) && !parked_for_good(d, pod))))
+            (pod->deleting || (!never_starts(d, pod) && !parked_for_good(d, pod) &&
+                               !lost_with_old_template(d, pod) && !memory_full(d, pod) &&
+                               !plan_update_head(d, pod))))
             continue;
         plan_delete_pod(d, pod);
+    }
+}
+
+/* Pods that do not come are explained by the API server. */
+static void try_pods(struct draft *d)
+{
+    static const enum cluster_child sets[] = {CLUSTER_HEAD_SET, CLUSTER_MEMBER_SET};
+
+    for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++) {
+        if (d->in->child[sets[i]].short_of_pods)
+            plan_add(d, PLAN_TRY_POD)->child = sets[i];
     }
 }
 
@@ -461,6 +520,7 @@ struct plan *plan_make(const struct plan_input *in)
         plan_add(&d, PLAN_ENSURE_CREDENTIALS);
     apply_children(&d);
     replace_pods(&d);
+    try_pods(&d);
     return p;
 }
 

@@ -31,6 +31,9 @@ struct plan_child_seen {
     bool refused; /* the API server has refused the wanted configuration, and a repetition would be
                      refused too */
     uint32_t replicas;    /* StatefulSets: spec.replicas */
+    bool short_of_pods;   /* StatefulSets: pods are missing for so long that one is tried */
+    const char *refusal;  /* StatefulSets: why the API server takes no further pod; NULL: it does,
+                             or unknown */
     const char *revision; /* StatefulSets: of the present template; NULL: unknown */
     const char *uid;
     const char *resource_version;
@@ -43,10 +46,14 @@ struct plan_pod {
     bool deleting;
     bool outdated; /* its template is older than that of its StatefulSet */
     bool changed;  /* outdated, and the user has changed what it was made from */
+    bool stale;    /* the user has changed it, whether or not the controller knows yet */
     bool ready;
+    bool starved;             /* the daemon's container ended last for want of memory */
+    bool node_silent;         /* its node has not answered for so long that it is not ready */
     bool node_lost;           /* a controller has deleted it because its node does not answer */
     int64_t running_since_ms; /* 0: the container of the daemon does not run */
     int64_t running_for_ms;   /* for how long the operator has seen it run */
+    int64_t waiting_for_ms;   /* for how long the operator has seen it wait for this reason */
     const char *waiting;      /* the kubelet's reason why it does not run; NULL: unknown */
     const char *message;      /* its words; of an image, those of the first such failure */
     const char *image;
@@ -68,6 +75,7 @@ struct plan_head {
     int64_t down_for_ms;
     int64_t contact_ms; /* wall clock: the head's last sign before the connection broke; 0: none */
     const char *why;    /* last error of the connection; NULL: none */
+    bool idle;          /* for a while no job has run that its end would end */
     const struct api_dvm *view; /* NULL unless UP */
 };
 
@@ -98,14 +106,17 @@ struct plan_news {
 struct plan_input {
     const struct cluster *cluster;
     struct plan_news news;
-    bool credentials; /* all Secrets exist */
+    bool credentials;           /* all Secrets exist */
+    int64_t authority_revision; /* of the authority that all daemons have; -1: it is being changed,
+                                   or unknown */
     struct plan_child_seen child[CLUSTER_CHILDREN];
     const struct plan_pod *pods;
     size_t npods;
     struct plan_head head;
     const struct plan_answer *answer; /* may be NULL */
     uint64_t size_refused; /* sequence of the size message that the head called too old; 0: none */
-    int64_t now_ms;        /* wall clock: for the times that are recorded, never for a duration */
+    int64_t starved_pause_ms; /* until pods whose memory is full may be replaced again */
+    int64_t now_ms; /* wall clock: for the times that are recorded, never for a duration */
     struct plan_ages age;
 };
 
@@ -120,6 +131,7 @@ enum plan_verb {
     PLAN_PUT_SIZE,     /* the recorded one */
     PLAN_PUT_SHUTDOWN, /* the recorded one, with `deadline_s` */
     PLAN_DELETE_POD,   /* `pod`, if it has this `uid`; with `force` without waiting for its node */
+    PLAN_TRY_POD,      /* asks the API server whether it takes a further pod of `child` */
 };
 
 struct plan_action {
@@ -131,7 +143,8 @@ struct plan_action {
     const char *uid; /* borrowed from the input; NULL: must not exist yet */
     const char *resource_version;
     const char *pod;
-    bool force; /* of DELETE_POD */
+    bool force;   /* of DELETE_POD */
+    bool starved; /* of DELETE_POD: because its memory is full */
     const char *id;
     int64_t deadline_s;
 };
@@ -156,6 +169,9 @@ struct plan {
 #define PLAN_REJECTED_PAUSE_MS 30000
 /* Time after which a running daemon is replaced that is parked although it is wanted. */
 #define PLAN_PARKED_MS 30000
+/* Time for which a daemon that ended for want of memory has waited for its next start, after which
+ * its pod is replaced. */
+#define PLAN_STARVED_MS 10000
 /* Time after its deadline at which a shutdown ends without the head's report. */
 #define PLAN_SHUTDOWN_SLACK_MS 30000
 
@@ -171,7 +187,12 @@ const char *plan_verb_name(enum plan_verb v);
 uint32_t plan_wired(const struct api_dvm *view);
 /* True if a job of one rank can be mapped: a wired daemon, which may be the head, has slots. */
 bool plan_can_map(const struct api_dvm *view);
+/* The number of the request of an application for which the campaign runs; 0: it has another
+ * origin. */
+uint64_t plan_request_number(const struct api_campaign *c);
 /* True if the operator will replace the pod by itself. */
 bool plan_awaits_update(const struct plan_input *in, const struct plan_pod *pod);
+/* The user leaves it to the operator when the head's pod is replaced. */
+bool plan_head_may_be_updated(const struct cluster *c);
 
 #endif

@@ -49,7 +49,7 @@ uint32_t plan_granted_target(const struct cluster *c, const struct cluster_grant
     return granted_size(c, granted);
 }
 
-static uint64_t number_of(const struct api_campaign *c)
+uint64_t plan_request_number(const struct api_campaign *c)
 {
     if (!c->requester.job || !c->ntargets || strncmp(c->id, PREFIX, sizeof(PREFIX) - 1) != 0)
         return 0;
@@ -110,7 +110,7 @@ static void count_request(struct draft *d, const struct api_campaign *reported, 
 static bool is_reported(const struct api_dvm *v, uint64_t number)
 {
     for (size_t i = 0; i < v->ncampaigns; i++) {
-        if (number_of(&v->campaigns[i]) == number)
+        if (plan_request_number(&v->campaigns[i]) == number)
             return true;
     }
     return false;
@@ -121,7 +121,7 @@ void plan_grants_follow(struct draft *d, const struct api_dvm *v)
     struct cluster_grants *g = &d->p->record.grants;
 
     for (size_t i = 0; i < v->ncampaigns; i++) {
-        uint64_t number = number_of(&v->campaigns[i]);
+        uint64_t number = plan_request_number(&v->campaigns[i]);
 
         if (number)
             count_request(d, &v->campaigns[i], number);
@@ -170,7 +170,7 @@ uint32_t plan_staying(const struct draft *d)
     for (size_t i = 0; v && i < v->ncampaigns; i++) {
         const struct api_campaign *c = &v->campaigns[i];
 
-        if (number_of(c) && c->kind == API_KIND_SHRINK && !api_phase_terminal(c->phase) &&
+        if (plan_request_number(c) && c->kind == API_KIND_SHRINK && !api_phase_terminal(c->phase) &&
             c->targets[0] && c->targets[0] - 1 < stay)
             stay = c->targets[0] - 1;
     }

@@ -57,6 +57,8 @@ void plan_update(struct draft *d);
 bool plan_update_wanted(const struct draft *d);
 /* The campaign is complete: deletes the pods of its targets, then closes it. */
 void plan_update_pods(struct draft *d);
+/* The head's pod is the next one to be replaced. */
+bool plan_update_head(const struct draft *d, const struct plan_pod *pod);
 
 /* True while a shutdown that the head has accepted is not complete. */
 bool plan_shutdown_runs(const struct draft *d);

@@ -9,8 +9,9 @@
  * Invariants: the head has released a daemon before its running pod is deleted, so no job is lost;
  * with the members that are not wired at most spec.update.maxUnavailable are missing, so a new pod
  * that does not get well stops the update. Only a pod whose template the user has changed is
- * replaced, not one that a newer operator would make differently. The head's pod is never deleted
- * here.
+ * replaced, not one that a newer operator would make differently. The head's pod is the last one:
+ * its members have shown that the template works, and keep its records. It is deleted when no job
+ * has run for a while that its end would end, unless the user forbids to evict it.
  *
  * Failures: while the head cannot be reached nothing is replaced. A scale-down, a corrected spec
  * and another drain policy cancel the campaign while it drains. */
@@ -21,6 +22,11 @@
 bool plan_awaits_update(const struct plan_input *in, const struct plan_pod *pod)
 {
     return pod->vpid && pod->changed && !pod->deleting && !in->cluster->update.on_delete;
+}
+
+bool plan_head_may_be_updated(const struct cluster *c)
+{
+    return !c->update.on_delete && c->disruption.head > 0;
 }
 
 static const struct plan_pod *pod_to_update(const struct draft *d, uint32_t vpid)
@@ -96,4 +102,24 @@ void plan_update_pods(struct draft *d)
     }
     if (!any)
         plan_close_campaign(d, CLUSTER_COMPLETE, NULL);
+}
+
+/* The controllers learn of a new template at different times, the head's perhaps earlier. */
+static bool members_are_updated(const struct draft *d)
+{
+    for (size_t i = 0; i < d->in->npods; i++) {
+        const struct plan_pod *pod = &d->in->pods[i];
+
+        if (pod->vpid && (pod->stale || pod->changed || pod->deleting))
+            return false;
+    }
+    return d->p->target > 0 && d->members == d->p->target && count_unavailable(d) == 0;
+}
+
+bool plan_update_head(const struct draft *d, const struct plan_pod *pod)
+{
+    return pod->vpid == 0 && pod->changed && !pod->deleting && d->in->head.link == PLAN_LINK_UP &&
+           d->in->head.idle && d->in->child[CLUSTER_HEAD_SET].current &&
+           d->in->child[CLUSTER_MEMBER_SET].current && !d->p->record.campaign.present &&
+           plan_head_may_be_updated(d->in->cluster) && members_are_updated(d);
 }

@@ -17,6 +17,7 @@
  * writes. */
 #include "operator/reconcile/reconcile_private.h"
 
+#include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 
@@ -182,6 +183,31 @@ static void cancel_campaign(struct run *run)
         give_up(run, "cancelling the campaign", err.msg);
 }
 
+/* Several pods of one pass count once. */
+static void prolong_pause(struct pause *p, uint64_t now_ms)
+{
+    if (p->until_ms > now_ms)
+        return;
+    if (p->length_ms && now_ms < p->until_ms + RECONCILE_STARVED_MAX_MS)
+        p->length_ms *= 2;
+    else
+        p->length_ms = RECONCILE_STARVED_MIN_MS;
+    if (p->length_ms > RECONCILE_STARVED_MAX_MS)
+        p->length_ms = RECONCILE_STARVED_MAX_MS;
+    p->until_ms = now_ms + p->length_ms;
+}
+
+static void announce_starved(struct run *run)
+{
+    FREE_AUTO char *note =
+        xasprintf("Pod %s: the daemon ends repeatedly for want of memory. A new pod takes its "
+                  "place, since files in memory (/dev/shm) outlive a container.",
+                  run->action->pod);
+
+    prolong_pause(&run->e->starved, run->now_ms);
+    announce_event(run, true, REASON_POD_REPLACED, note);
+}
+
 static void on_deleted(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
@@ -190,6 +216,8 @@ static void on_deleted(int status, const json_t *body, const struct err *err, vo
         reconcile_warn(run->e, "pod not deleted", "pod=%s: %s", run->action->pod, err->msg);
     else
         log_info("pod deleted cluster=%s pod=%s", run->e->key, run->action->pod);
+    if (run->action->starved && (status == 200 || status == 202))
+        announce_starved(run);
     run->failed = run->failed || status == 0 || status >= 500;
     run->on_action_done(run);
 }
@@ -210,19 +238,40 @@ static void delete_pod(struct run *run)
         give_up(run, "deleting a pod", err.msg);
 }
 
+static bool are_same(const struct credentials *a, const struct credentials *b)
+{
+    return strcmp(a->ca_pem, b->ca_pem) == 0 && strcmp(a->cert_pem, b->cert_pem) == 0 &&
+           strcmp(a->key_pem, b->key_pem) == 0;
+}
+
+/* The connection to the head borrows the certificate. With another one the next pass connects
+ * anew. */
 static void keep_credentials(struct entry *e, const struct credentials *creds)
 {
-    if (e->head && strcmp(e->creds.cert_pem, creds->cert_pem) != 0) {
-        headlink_destroy(e->head); /* the next pass connects with the new certificate */
+    if (!e->have_creds || !are_same(&e->creds, creds)) {
+        headlink_destroy(e->head);
         e->head = NULL;
+        credentials_clear(&e->creds);
+        e->creds = (struct credentials){.ca_pem = xstrdup(creds->ca_pem),
+                                        .cert_pem = xstrdup(creds->cert_pem),
+                                        .key_pem = xstrdup(creds->key_pem)};
     }
-    credentials_clear(&e->creds);
-    e->creds = (struct credentials){.ca_pem = xstrdup(creds->ca_pem),
-                                    .cert_pem = xstrdup(creds->cert_pem),
-                                    .key_pem = xstrdup(creds->key_pem),
-                                    .end_ms = creds->end_ms,
-                                    .renewal_ms = creds->renewal_ms};
+    e->creds.end_ms = creds->end_ms;
+    e->creds.renewal_ms = creds->renewal_ms;
+    e->creds.revision = creds->revision;
+    e->creds.settled = creds->settled;
     e->have_creds = true;
+}
+
+/* The time until the Secrets are read again. If only the operator's own was read, the others are
+ * read soon, but not those of all clusters at once. */
+static uint64_t next_reading_ms(const struct reconciler *r, bool partial)
+{
+    uint64_t all_ms = cache_count(r->cache[CACHE_CLUSTERS]) * RECONCILE_SECRETS_STEP_MS;
+
+    if (partial)
+        return backoff_dice() % (all_ms + 1);
+    return all_ms > RECONCILE_SECRETS_MS ? all_ms : RECONCILE_SECRETS_MS;
 }
 
 static void on_credentials(const struct credentials *creds, const struct status_trouble *trouble,
@@ -232,7 +281,9 @@ static void on_credentials(const struct credentials *creds, const struct status_
     struct entry *e = run->e;
 
     run->creds = NULL;
+    run->issuer = NULL;
     e->creds_checked_ms = loop_now_ms(e->r->o.loop);
+    e->creds_pause_ms = next_reading_ms(e->r, creds && creds->partial);
     run->again = creds && !e->have_creds;
     if (creds)
         keep_credentials(e, creds);
@@ -257,6 +308,35 @@ static void on_credentials(const struct credentials *creds, const struct status_
     run->on_action_done(run);
 }
 
+static bool status_says(const struct run *run, const char *type, const char *value)
+{
+    const json_t *condition;
+    size_t i;
+
+    json_array_foreach(run->c.conditions, i, condition)
+    {
+        const char *t = json_string_value(json_object_get(condition, "type"));
+        const char *v = json_string_value(json_object_get(condition, "status"));
+
+        if (t && v && strcmp(t, type) == 0)
+            return strcmp(v, value) == 0;
+    }
+    return false;
+}
+
+/* A cluster without a status is new. One that was settled when the operator met it, after its own
+ * start, had all Secrets. */
+static enum credentials_scope credentials_scope(const struct run *run)
+{
+    if (run->e->creds_checked_ms || run->pending)
+        return CREDENTIALS_OF_ALL;
+    if (!json_object_size(run->c.status))
+        return CREDENTIALS_OF_NEW;
+    return status_says(run, "Ready", "True") && status_says(run, "Degraded", "False")
+               ? CREDENTIALS_OF_KNOWN
+               : CREDENTIALS_OF_ALL;
+}
+
 /* While a Secret has an error every pass asks for this; the Secrets are read every few seconds
  * only. */
 static void ensure_credentials(struct run *run)
@@ -269,9 +349,12 @@ static void ensure_credentials(struct run *run)
         run->on_action_done(run);
         return;
     }
-    run->creds = credentials_ensure(run->e->r->o.kube, &run->c, &run->e->creds_progress,
-                                    on_credentials, run, &err);
-    if (!run->creds)
+    if (run->c.security.issuer.name)
+        run->issuer = issuer_ensure(run->e->r->o.kube, &run->c, on_credentials, run, &err);
+    else
+        run->creds = credentials_ensure(run->e->r->o.kube, &run->c, credentials_scope(run),
+                                        &run->e->creds_progress, on_credentials, run, &err);
+    if (!run->creds && !run->issuer)
         give_up(run, "reading the Secrets", err.msg);
 }
 
@@ -298,6 +381,9 @@ void act_begin(struct run *run)
         return;
     case PLAN_DELETE_POD:
         delete_pod(run);
+        return;
+    case PLAN_TRY_POD:
+        shortage_try(run);
         return;
     case PLAN_RECORD: /* is done by the write of the status */
         break;

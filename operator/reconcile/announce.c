@@ -133,7 +133,9 @@ void reconcile_warn(struct entry *e, const char *what, const char *fmt, ...)
     char detail[ERR_MSG_MAX + 256];
     va_list ap;
 
-    if (!log_limit_take(&e->warnings, what, loop_now_ms(e->r->o.loop), &left_out))
+    if (!e->warnings)
+        e->warnings = xcalloc(1, sizeof(*e->warnings));
+    if (!log_limit_take(e->warnings, what, loop_now_ms(e->r->o.loop), &left_out))
         return;
     va_start(ap, fmt);
     vsnprintf(detail, sizeof(detail), fmt, ap);

@@ -4,9 +4,10 @@
  * Input: run->action with the child, its replicas and the preconditions. Output: a server-side
  * apply, or a patch of the replicas alone.
  *
- * The steps: an object that the cache does not have is read first, since it may exist; the template
- * of a StatefulSet is tried as a pod in a dry run, once for each fingerprint; then the object is
- * applied.
+ * The steps: the template of a StatefulSet is tried as a pod in a dry run (probe.c); then the
+ * object is applied. An object that the cache does not have is applied with the version
+ * FIRST_VERSION, which no object has: so it is created, or refused with 409 if it exists. Then it
+ * is read, and applied again if this cluster controls it.
  *
  * Invariants: fields are forced only on an object that this cluster controls; uid and
  * resourceVersion are sent along, so the server refuses if the object is another one or has
@@ -20,7 +21,13 @@
 #include "operator/reconcile/reconcile_private.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* A dry run of the same template is not repeated for so long. */
+#define PROBE_VALID_MS 60000
+/* The resourceVersion by which an apply creates an object and never changes one. */
+#define FIRST_VERSION "1"
 
 static struct child_memory *memory_of(struct run *run)
 {
@@ -67,6 +74,12 @@ static void reread_child(struct run *run)
     reread_object(run, &r);
 }
 
+static void note_message(struct child_memory *m, const struct err *err)
+{
+    free(m->message);
+    m->message = xstrdup(err->msg);
+}
+
 /* A refusal stands until the wanted object changes or some time has passed: a quota may have been
  * raised. */
 static void note_refusal(struct run *run, int status, const struct err *err)
@@ -79,7 +92,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
         (status == 403 && ++m->forbidden >= APPLY_REPORTED_AFTER)) {
         snprintf(m->refused_print, sizeof(m->refused_print), "%s",
                  objects_applied(run->child[run->action->child].wanted));
-        snprintf(m->message, sizeof(m->message), "%s", err->msg);
+        note_message(m, err);
         m->refused_until_ms = loop_now_ms(run->e->r->o.loop) + RECONCILE_RETRY_MS;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
     } else { /* may succeed the next time; shown in the status only when it lasts */
@@ -89,7 +102,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
             return;
         }
         if (++m->failures == APPLY_REPORTED_AFTER)
-            snprintf(m->message, sizeof(m->message), "%s", err->msg);
+            note_message(m, err);
     }
     run->on_action_done(run);
 }
@@ -100,11 +113,17 @@ static void note_difference(struct run *run, const json_t *answer)
 {
     struct child_memory *m = memory_of(run);
 
-    m->settled[0] = '\0';
-    if (!objects_drifted(run->child[run->action->child].wanted, answer))
-        return;
-    FREE_AUTO char *print = objects_drift_print(answer);
-    snprintf(m->settled, sizeof(m->settled), "%s", print);
+    uint64_t print = objects_drift_print(answer);
+
+    m->settled = print == objects_drift_print(run->child[run->action->child].wanted) ? 0 : print;
+}
+
+static void look_at_existing(struct run *run);
+
+/* True if the apply was to create the object. */
+static bool is_creation(const struct run *run)
+{
+    return !run->action->uid && !run->looked;
 }
 
 static void on_applied(int status, const json_t *body, const struct err *err, void *arg)
@@ -112,6 +131,10 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
     struct run *run = arg;
     struct child_memory *m = memory_of(run);
 
+    if (status == 409 && is_creation(run)) {
+        look_at_existing(run);
+        return;
+    }
     if (status != 200 && status != 201) {
         note_refusal(run, status, err);
         return;
@@ -153,7 +176,9 @@ static json_t *apply_body(const struct run *run)
     }
     if (uid)
         json_object_set_new(meta, "uid", json_string(uid));
-    if (uid && version)
+    if (is_creation(run))
+        version = FIRST_VERSION;
+    if (version)
         json_object_set_new(meta, "resourceVersion", json_string(version));
     return body;
 }
@@ -179,49 +204,35 @@ static void send_apply(struct run *run)
     json_decref(body);
 }
 
-static void on_probed(int status, const json_t *body, const struct err *err, void *arg)
+static void on_probed(struct run *run, int status, const struct err *err)
 {
-    struct run *run = arg;
-    struct child_memory *m = memory_of(run);
+    struct err more = {0};
 
-    if (status == 201 || status == 409) {
-        snprintf(m->probed_print, sizeof(m->probed_print), "%s",
-                 objects_applied(run->child[run->action->child].wanted));
+    if (status == 200) {
         send_apply(run);
+    } else if (shortage_is_quota(status, err)) { /* as many pods come as the quota allows */
+        shortage_note(run, err);
+        send_apply(run);
+    } else if (status == 400 || status == 403 || status == 422) {
+        err_set(&more,
+                "%s. If admission refuses dry runs alone, the annotation " CLUSTER_DRY_RUN
+                "=skip of the DvmCluster leaves them out.",
+                err->msg);
+        note_refusal(run, status, &more);
     } else {
         note_refusal(run, status, err);
     }
-}
-
-/* The API server accepts a StatefulSet whose pods it would refuse; a dry run shows that before. */
-static void probe_template(struct run *run)
-{
-    const json_t *wanted = run->child[run->action->child].wanted;
-
-    if (!is_set(run) || run->action->scale_only ||
-        strcmp(memory_of(run)->probed_print, objects_applied(wanted)) == 0) {
-        send_apply(run);
-        return;
-    }
-    FREE_AUTO char *path =
-        xasprintf("/api/v1/namespaces/%s/pods?dryRun=All&fieldManager=" CLUSTER_MANAGER, run->c.ns);
-    json_t *pod = objects_probe_pod(wanted);
-    struct kube_verb v = {.method = "POST", .path = path, .body = pod, .repeatable = true};
-    send_request(run, &v, on_probed);
-    json_decref(pod);
 }
 
 static void on_looked(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct run *run = arg;
 
-    if (status == 404) {
-        probe_template(run);
-    } else if (status != 200) {
+    if (status != 200) { /* 404: it has been deleted meanwhile */
         note_refusal(run, status, err);
     } else if (objects_controlled(body, &run->c)) {
         run->looked = json_incref((json_t *)body);
-        probe_template(run);
+        send_apply(run);
     } else {
         reconcile_warn(run->e, "another owner controls the object", "kind=%s name=%s",
                        objects_kind(run->action->child), meta_text(body, "name"));
@@ -234,15 +245,20 @@ static void on_looked(int status, const json_t *body, const struct err *err, voi
     }
 }
 
+static void look_at_existing(struct run *run)
+{
+    FREE_AUTO char *path = objects_path(&run->c, run->action->child);
+    struct kube_verb v = {.method = "GET", .path = path};
+
+    send_request(run, &v, on_looked);
+}
+
 void apply_child(struct run *run)
 {
     json_decref(run->looked);
     run->looked = NULL;
-    if (run->action->uid) {
-        probe_template(run);
-        return;
-    }
-    FREE_AUTO char *path = objects_path(&run->c, run->action->child);
-    struct kube_verb v = {.method = "GET", .path = path};
-    send_request(run, &v, on_looked);
+    if (is_set(run) && !run->action->scale_only && !run->c.untried)
+        probe_template(run, PROBE_VALID_MS, on_probed);
+    else
+        send_apply(run);
 }

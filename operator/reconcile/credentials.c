@@ -2,22 +2,21 @@
 /* The five Secrets of a cluster: the authority, and one certificate for each role.
  *
  * Input: the Secrets in the cluster's namespace. Output: Secrets that were missing, certificates
- * that were due, and the operator's own certificate.
+ * that were due, a changed authority, and the operator's own certificate.
  *
- * The steps: read the Secrets one after the other; then create the missing ones in the order of the
- * enum, the authority first; then renew the certificates of which less than a third of the life is
- * left.
+ * The steps: read the Secrets one after the other; then do what authority_next() says, one write
+ * after the other, until nothing is to be done now. For a new cluster only the authority is read: a
+ * Secret that exists refuses its creation (409), and is read then. After a restart of the operator
+ * its own Secret is enough (enum credentials_scope).
  *
- * Invariants: a renewal replaces certificate and key of the version that was read, and never the
- * trust bundle; a Secret that the cluster does not control is not used; a certificate is issued
- * only by the authority that the others trust.
+ * Invariants: each write names the uid and the version that were read; a Secret that the cluster
+ * does not control is not used.
  *
- * Failures: a refused read or write ends the job with a reason for the condition Progressing. If
+ * Failures: a refused read or creation ends the job with a reason for the condition Progressing. If
  * the operator's own Secret is readable the job still delivers it. If another writer was faster
  * (409) that Secret is read again. A request that fails is repeated by the next job, which goes on
- * from there. If the authority is lost and a certificate is missing, the user
- * has to delete the Secrets. A Secret that cannot be read is not renewed, and reported with
- * CERTIFICATE_NOT_RENEWED. A renewal that fails leaves the certificate as it is, and delivers the
+ * from there. A Secret that cannot be read is left alone, and reported with
+ * CERTIFICATE_NOT_RENEWED. A change that fails leaves the Secret as it is, and delivers the
  * operator's own with CERTIFICATE_NOT_RENEWED; the next job reads all Secrets again. */
 #include "operator/reconcile/credentials.h"
 
@@ -25,7 +24,6 @@
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "base/loop/loop.h"
-#include "base/tls/tls.h"
 #include "operator/model/timestamp.h"
 #include "operator/objects/objects.h"
 
@@ -34,6 +32,12 @@
 #include <string.h>
 
 enum { CA = CREDENTIALS_CA, OPERATOR = CREDENTIALS_OPERATOR, NSECRETS = CREDENTIALS_SECRETS };
+
+/* Annotations of the authority's Secret (authority.h). */
+#define REVISION CLUSTER_GROUP "/authority-revision"
+#define TRUSTED CLUSTER_GROUP "/trusted-since"
+#define ISSUED CLUSTER_GROUP "/issued-since"
+
 static const enum api_role ROLE[NSECRETS] = {API_ROLE_CA, API_ROLE_HEAD, API_ROLE_MEMBER,
                                              API_ROLE_OPERATOR, API_ROLE_USER};
 
@@ -45,15 +49,15 @@ struct credentials_job {
     unsigned long request;
     struct credentials_progress **kept;
     struct credentials_progress *p; /* *kept */
-    int renew_from;                 /* the Secrets before this index have been renewed */
+    bool own_only;                  /* only the operator's own Secret is looked at */
+    struct authority_next next;     /* the step that is being done */
 };
 
 struct credentials_progress {
     int at;                  /* index of the Secret that is being read or created */
     bool making;             /* all have been read */
     json_t *found[NSECRETS]; /* NULL: absent */
-    struct tls_ca *ca;
-    char *ca_pem;
+    struct tls_ca *ca;       /* the one that issues; NULL: not opened */
 };
 
 void credentials_clear(struct credentials *c)
@@ -63,11 +67,6 @@ void credentials_clear(struct credentials *c)
     free_ptr(&c->key_pem);
 }
 
-int64_t credentials_renewal_ms(const struct tls_life *life)
-{
-    return life->end_ms - (life->end_ms - life->begin_ms) / 3;
-}
-
 void credentials_progress_destroy(struct credentials_progress *p)
 {
     if (!p)
@@ -75,7 +74,6 @@ void credentials_progress_destroy(struct credentials_progress *p)
     for (int i = 0; i < NSECRETS; i++)
         json_decref(p->found[i]);
     tls_ca_destroy(p->ca);
-    free(p->ca_pem);
     free(p);
 }
 
@@ -84,6 +82,7 @@ void credentials_cancel(struct credentials_job *j)
     if (!j)
         return;
     kube_cancel(j->kube, j->request);
+    free(j->next.bundle);
     free(j);
 }
 
@@ -94,13 +93,15 @@ static void finish_job(struct credentials_job *j, const struct credentials *cred
     if (!trouble || !reason_is(trouble->reason, REASON_PASSING)) {
         credentials_progress_destroy(j->p);
         *j->kept = NULL;
+    } else if (j->own_only) {
+        j->p->at = CA; /* the next job begins anew */
     }
     j->on_done(creds, trouble, j->arg);
+    free(j->next.bundle);
     free(j);
 }
 
-/* NULL if the key is absent or its value is not base64 text. */
-static char *secret_text(const json_t *secret, const char *key)
+char *credentials_text(const json_t *secret, const char *key)
 {
     const json_t *v = json_object_get(json_object_get(secret, "data"), key);
     struct err err = {0};
@@ -111,34 +112,100 @@ static char *secret_text(const json_t *secret, const char *key)
 /* -1: the Secret is absent, or its certificate cannot be read. */
 static int secret_life(const json_t *secret, struct tls_life *out)
 {
-    FREE_AUTO char *cert = secret_text(secret, "tls.crt");
+    FREE_AUTO char *cert = credentials_text(secret, "tls.crt");
     struct err err = {0};
 
     return cert ? tls_cert_life(cert, out, &err) : -1;
+}
+
+/* The texts of the Secrets, decoded for one decision. */
+struct texts {
+    char *ca[NSECRETS];
+    char *cert[NSECRETS];
+};
+
+static void texts_free(struct texts *t)
+{
+    for (int i = 0; i < NSECRETS; i++) {
+        free(t->ca[i]);
+        free(t->cert[i]);
+    }
+}
+#define TEXTS_AUTO __attribute__((cleanup(texts_free)))
+
+static const char *note_of(const json_t *secret, const char *key)
+{
+    const json_t *meta = json_object_get(secret, "metadata");
+
+    return json_string_value(json_object_get(json_object_get(meta, "annotations"), key));
+}
+
+static int64_t mark_of(const json_t *secret, const char *key)
+{
+    const char *text = note_of(secret, key);
+    int64_t ms = 0;
+
+    return text && !timestamp_parse(text, &ms) ? ms : 0;
+}
+
+/* A Secret without a key is of no use, so its certificate does not count. */
+static void read_secret(const struct credentials_job *j, int i, struct texts *t,
+                        struct authority_secret *out)
+{
+    const json_t *secret = j->p->found[i];
+    FREE_AUTO char *key = credentials_text(secret, "tls.key");
+    struct tls_life life;
+
+    t->ca[i] = credentials_text(secret, "ca.crt");
+    if (key && secret_life(secret, &life) == 0)
+        t->cert[i] = credentials_text(secret, "tls.crt");
+    *out = (struct authority_secret){.exists = secret != NULL, .ca = t->ca[i], .cert = t->cert[i]};
+}
+
+static int64_t revision_of(const json_t *secret)
+{
+    const char *text = note_of(secret, REVISION);
+
+    return text ? strtoll(text, NULL, 10) : 0;
+}
+
+static void decide_next(const struct credentials_job *j, struct authority_next *out)
+{
+    TEXTS_AUTO struct texts t = {0};
+    const json_t *ca = j->p->found[CA];
+    struct authority_view v = {.revision = revision_of(ca),
+                               .trusted_ms = mark_of(ca, TRUSTED),
+                               .issued_ms = mark_of(ca, ISSUED),
+                               .wanted_revision = j->c->security.authority_revision,
+                               .overlap_ms = j->c->security.overlap_s * 1000,
+                               .now_ms = (int64_t)loop_wall_ms()};
+
+    for (int i = 0; i < NSECRETS; i++)
+        read_secret(j, i, &t, &v.secret[i]);
+    authority_next(&v, out);
 }
 
 static void note_lives(const struct credentials_job *j, struct credentials *out)
 {
     struct tls_life life;
 
-    out->end_ms = out->renewal_ms = INT64_MAX;
+    out->end_ms = INT64_MAX;
     for (int i = CA + 1; i < NSECRETS; i++) {
-        if (secret_life(j->p->found[i], &life))
-            continue;
-        if (life.end_ms < out->end_ms)
+        if (secret_life(j->p->found[i], &life) == 0 && life.end_ms < out->end_ms)
             out->end_ms = life.end_ms;
-        if (credentials_renewal_ms(&life) < out->renewal_ms)
-            out->renewal_ms = credentials_renewal_ms(&life);
     }
+    out->renewal_ms = j->next.until_ms;
+    out->settled = j->next.settled;
+    out->revision = revision_of(j->p->found[CA]);
 }
 
 static int own_credentials(const struct credentials_job *j, struct credentials *out)
 {
     const json_t *s = j->p->found[OPERATOR];
 
-    *out = (struct credentials){.ca_pem = secret_text(s, "ca.crt"),
-                                .cert_pem = secret_text(s, "tls.crt"),
-                                .key_pem = secret_text(s, "tls.key")};
+    *out = (struct credentials){.ca_pem = credentials_text(s, "ca.crt"),
+                                .cert_pem = credentials_text(s, "tls.crt"),
+                                .key_pem = credentials_text(s, "tls.key")};
     note_lives(j, out);
     return out->ca_pem && out->cert_pem && out->key_pem ? 0 : -1;
 }
@@ -159,14 +226,13 @@ static void fail_job(struct credentials_job *j, enum reason reason, const char *
 static void step_job(struct credentials_job *j);
 static void make_next(struct credentials_job *j);
 static void read_again(struct credentials_job *j);
-static void renew_next(struct credentials_job *j);
 
 /* The first Secret that no daemon or program can use; NSECRETS: none. */
 static int find_unreadable(const struct credentials_job *j)
 {
-    for (int i = CA + 1; i < NSECRETS; i++) {
-        FREE_AUTO char *ca = secret_text(j->p->found[i], "ca.crt");
-        FREE_AUTO char *key = secret_text(j->p->found[i], "tls.key");
+    for (int i = CA; i < NSECRETS; i++) {
+        FREE_AUTO char *ca = credentials_text(j->p->found[i], "ca.crt");
+        FREE_AUTO char *key = credentials_text(j->p->found[i], "tls.key");
         struct tls_life life;
 
         if (j->p->found[i] && (!ca || !key || secret_life(j->p->found[i], &life)))
@@ -208,40 +274,79 @@ static void on_made(int status, const json_t *body, const struct err *err, void 
     }
 }
 
-static void post_secret(struct credentials_job *j, const char *cert, const char *key)
+static json_t *revision_text(const struct credentials_job *j)
 {
-    struct err err = {0};
+    FREE_AUTO char *text = xasprintf("%lld", (long long)j->c->security.authority_revision);
+
+    return json_string(text);
+}
+
+static int send_secret(struct credentials_job *j, const char *bundle, const char *cert,
+                       const char *key, struct err *err)
+{
     FREE_AUTO char *path =
         xasprintf("/api/v1/namespaces/%s/secrets?fieldManager=" CLUSTER_MANAGER, j->c->ns);
-    json_t *body = objects_secret(j->c, ROLE[j->p->at], j->p->ca_pem, cert, key);
+    json_t *body = objects_secret(j->c, ROLE[j->p->at], bundle, cert, key);
     struct kube_verb v = {.method = "POST", .path = path, .body = body, .repeatable = true};
 
-    j->request = kube_request(j->kube, &v, on_made, j, &err);
+    if (j->p->at == CA)
+        json_object_set_new(json_object_get(body, "metadata"), "annotations",
+                            json_pack("{s:o}", REVISION, revision_text(j)));
+    j->request = kube_request(j->kube, &v, on_made, j, err);
     json_decref(body);
-    if (!j->request)
+    return j->request ? 0 : -1;
+}
+
+static void post_secret(struct credentials_job *j, const char *bundle, const char *cert,
+                        const char *key)
+{
+    struct err err = {0};
+
+    if (send_secret(j, bundle, cert, key, &err))
         fail_job(j, REASON_SECRET_NOT_MADE, err.msg);
 }
 
+/* Opens the authority that issues. */
 static int open_ca(struct credentials_job *j, struct err *err)
 {
-    FREE_AUTO char *id = cluster_identity(j->c);
+    FREE_AUTO char *cert = credentials_text(j->p->found[CA], "tls.crt");
+    FREE_AUTO char *key = credentials_text(j->p->found[CA], "tls.key");
 
     if (j->p->ca)
         return 0;
-    if (!j->p->found[CA]) {
-        j->p->ca = tls_ca_create(id, CREDENTIALS_CA_DAYS, err);
-    } else {
-        FREE_AUTO char *cert = secret_text(j->p->found[CA], "tls.crt");
-        FREE_AUTO char *key = secret_text(j->p->found[CA], "tls.key");
+    if (!cert || !key)
+        return err_set(err, "tls.crt or tls.key of the authority is missing or unreadable. Delete "
+                            "that Secret, and the operator creates another authority.");
+    j->p->ca = tls_ca_load(cert, key, err);
+    return j->p->ca ? 0 : -1;
+}
 
-        if (!cert || !key)
-            return err_set(err, "tls.crt or tls.key of the authority is missing or unreadable");
-        j->p->ca = tls_ca_load(cert, key, err);
-    }
-    if (!j->p->ca)
+/* A new authority that is to issue from now on, and the bundle that has it too. */
+struct fresh {
+    char *cert, *key, *bundle;
+};
+
+static void fresh_free(struct fresh *f)
+{
+    free(f->cert);
+    free(f->key);
+    free(f->bundle);
+}
+#define FRESH_AUTO __attribute__((cleanup(fresh_free)))
+
+static int create_authority(const struct credentials_job *j, struct fresh *out, struct err *err)
+{
+    FREE_AUTO char *id = cluster_identity(j->c);
+    struct tls_ca *ca = tls_ca_create(id, CREDENTIALS_CA_DAYS, err);
+
+    if (!ca)
         return -1;
-    free_ptr(&j->p->ca_pem);
-    j->p->ca_pem = tls_ca_cert_pem(j->p->ca);
+    out->cert = tls_ca_cert_pem(ca);
+    out->key = tls_ca_key_pem(ca);
+    tls_ca_destroy(ca);
+    if (!out->cert || !out->key)
+        return err_set(err, "the new authority cannot be encoded");
+    out->bundle = xasprintf("%s%s", out->cert, j->next.bundle ? j->next.bundle : "");
     return 0;
 }
 
@@ -258,48 +363,33 @@ static int issue_cert(const struct credentials_job *j, char **cert, char **key, 
     return rc;
 }
 
-static void make_secret(struct credentials_job *j)
+static void make_authority(struct credentials_job *j)
 {
+    FRESH_AUTO struct fresh f = {0};
     struct err err = {0};
-    FREE_AUTO char *cert = NULL;
-    FREE_AUTO char *key = NULL;
 
-    if (open_ca(j, &err)) {
-        fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
-        return;
-    }
-    if (j->p->at == CA) {
-        key = tls_ca_key_pem(j->p->ca);
-        post_secret(j, j->p->ca_pem, key);
-        return;
-    }
-    if (issue_cert(j, &cert, &key, &err))
+    if (create_authority(j, &f, &err))
         fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
     else
-        post_secret(j, cert, key);
+        post_secret(j, f.bundle, f.cert, f.key);
 }
 
-enum credentials_secret credentials_next(const bool there[CREDENTIALS_SECRETS])
+static void make_secret(struct credentials_job *j)
 {
-    bool working =
-        there[CREDENTIALS_HEAD] && there[CREDENTIALS_MEMBER] && there[CREDENTIALS_OPERATOR];
-    bool any_leaf = there[CREDENTIALS_HEAD] || there[CREDENTIALS_MEMBER] ||
-                    there[CREDENTIALS_OPERATOR] || there[CREDENTIALS_USER];
+    FREE_AUTO char *bundle = credentials_text(j->p->found[CA], "ca.crt");
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+    struct err err = {0};
 
-    if (!there[CREDENTIALS_CA] && working)
-        return CREDENTIALS_COMPLETE;
-    if (!there[CREDENTIALS_CA] && any_leaf)
-        return CREDENTIALS_LOST;
-    for (int i = 0; i < NSECRETS; i++) {
-        if (!there[i])
-            return (enum credentials_secret)i;
-    }
-    return CREDENTIALS_COMPLETE;
+    if (open_ca(j, &err) || issue_cert(j, &cert, &key, &err))
+        fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
+    else
+        post_secret(j, bundle ? bundle : "", cert, key);
 }
 
-/* --- renewal */
+/* --- changes of a Secret that exists */
 
-static void fail_renewal(struct credentials_job *j, const char *why)
+static void fail_change(struct credentials_job *j, const char *why)
 {
     struct tls_life life = {0};
     int rc = secret_life(j->p->found[j->p->at], &life);
@@ -310,101 +400,170 @@ static void fail_renewal(struct credentials_job *j, const char *why)
     fail_job(j, REASON_CERTIFICATE_NOT_RENEWED, text);
 }
 
-static void on_renewed(int status, const json_t *body, const struct err *err, void *arg)
+static const char *step_text(enum authority_step step)
 {
-    struct credentials_job *j = arg;
-    json_t **found = &j->p->found[j->p->at];
-
-    if (status == 200) {
-        log_info("certificate renewed cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
-                 api_role_word(ROLE[j->p->at]));
-        json_decref(*found);
-        *found = json_incref((json_t *)body);
-        j->renew_from = j->p->at + 1;
-        make_next(j);
-    } else if (status == 409 || status == 404) { /* changed or deleted meanwhile, or done before */
-        json_decref(*found);
-        *found = NULL;
-        read_again(j);
-    } else {
-        fail_renewal(j, err->msg);
+    switch (step) {
+    case AUTHORITY_REPLACE:
+        return "a new authority issues from now on";
+    case AUTHORITY_TRUST:
+        return "trusted authorities changed";
+    case AUTHORITY_ISSUE:
+        return "certificate renewed";
+    case AUTHORITY_MARK_TRUSTED:
+        return "all Secrets trust the new authority";
+    case AUTHORITY_MARK_ISSUED:
+        return "all certificates are of the new authority";
+    default:
+        return "changed";
     }
 }
 
-static void patch_secret(struct credentials_job *j, const char *cert, const char *key)
+static void forget_secret(struct credentials_job *j)
+{
+    json_decref(j->p->found[j->p->at]);
+    j->p->found[j->p->at] = NULL;
+    if (j->p->at != CA)
+        return;
+    tls_ca_destroy(j->p->ca);
+    j->p->ca = NULL;
+}
+
+static void on_changed(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct credentials_job *j = arg;
+
+    if (status == 200) {
+        log_info("%s cluster=%s/%s secret=%s-%s", step_text(j->next.step), j->c->ns, j->c->name,
+                 j->c->name, api_role_word(ROLE[j->p->at]));
+        forget_secret(j);
+        j->p->found[j->p->at] = json_incref((json_t *)body);
+        make_next(j);
+    } else if (status == 409 || status == 404) { /* changed or deleted meanwhile, or done before */
+        forget_secret(j);
+        read_again(j);
+    } else {
+        fail_change(j, err->msg);
+    }
+}
+
+/* `data` may be NULL, as may `notes`, the annotations; a JSON null removes one. Takes both. */
+static void patch_secret(struct credentials_job *j, json_t *data, json_t *notes)
 {
     const json_t *meta = json_object_get(j->p->found[j->p->at], "metadata");
     FREE_AUTO char *path =
         xasprintf("/api/v1/namespaces/%s/secrets/%s-%s?fieldManager=" CLUSTER_MANAGER, j->c->ns,
                   j->c->name, api_role_word(ROLE[j->p->at]));
     json_t *body =
-        json_pack("{s:{s:O, s:O}, s:{s:s, s:s}}", "metadata", "uid", json_object_get(meta, "uid"),
-                  "resourceVersion", json_object_get(meta, "resourceVersion"), "stringData",
-                  "tls.crt", cert, "tls.key", key);
+        json_pack("{s:{s:O, s:O, s:o*}, s:o*}", "metadata", "uid", json_object_get(meta, "uid"),
+                  "resourceVersion", json_object_get(meta, "resourceVersion"), "annotations", notes,
+                  "stringData", data);
     struct kube_verb v = {.method = "PATCH",
                           .path = path,
                           .content_type = "application/merge-patch+json",
                           .body = body};
     struct err err = {0};
 
-    j->request = kube_request(j->kube, &v, on_renewed, j, &err);
+    j->request = kube_request(j->kube, &v, on_changed, j, &err);
     json_decref(body);
     if (!j->request)
-        fail_renewal(j, err.msg);
+        fail_change(j, err.msg);
 }
 
-static void renew_secret(struct credentials_job *j)
+static json_t *no_marks(void)
+{
+    return json_pack("{s:n, s:n}", TRUSTED, ISSUED);
+}
+
+static void replace_authority(struct credentials_job *j)
+{
+    FRESH_AUTO struct fresh f = {0};
+    struct err err = {0};
+    json_t *notes = no_marks();
+
+    if (create_authority(j, &f, &err)) {
+        json_decref(notes);
+        fail_change(j, err.msg);
+        return;
+    }
+    json_object_set_new(notes, REVISION, revision_text(j));
+    patch_secret(
+        j, json_pack("{s:s, s:s, s:s}", "tls.crt", f.cert, "tls.key", f.key, "ca.crt", f.bundle),
+        notes);
+}
+
+static void issue_again(struct credentials_job *j)
 {
     struct err err = {0};
     FREE_AUTO char *cert = NULL;
     FREE_AUTO char *key = NULL;
 
-    if (!j->p->found[CA])
-        fail_renewal(j, "the certificate authority is lost. Suspend the DvmCluster, delete its "
-                        "Secrets and resume it: the operator then creates all of them.");
-    else if (open_ca(j, &err) || issue_cert(j, &cert, &key, &err))
-        fail_renewal(j, err.msg);
+    if (open_ca(j, &err) || issue_cert(j, &cert, &key, &err))
+        fail_change(j, err.msg);
     else
-        patch_secret(j, cert, key);
+        patch_secret(j, json_pack("{s:s, s:s}", "tls.crt", cert, "tls.key", key), NULL);
 }
 
-/* All Secrets exist: the first certificate that is due is renewed, or the job ends. */
-static void renew_next(struct credentials_job *j)
+static void mark_authority(struct credentials_job *j, const char *mark)
 {
-    int64_t now_ms = (int64_t)loop_wall_ms();
-    struct tls_life life;
+    FREE_AUTO char *now = timestamp_s((int64_t)loop_wall_ms());
 
-    for (int i = j->renew_from; i < NSECRETS; i++) {
-        if (secret_life(j->p->found[i], &life) || now_ms < credentials_renewal_ms(&life))
-            continue;
-        j->p->at = i;
-        renew_secret(j);
-        return;
-    }
-    hand_over(j);
+    patch_secret(j, NULL, json_pack("{s:s}", mark, now));
 }
 
 static void make_next(struct credentials_job *j)
 {
-    bool there[NSECRETS];
+    free_ptr(&j->next.bundle);
+    decide_next(j, &j->next);
+    j->p->at = j->next.at;
+    switch (j->next.step) {
+    case AUTHORITY_REST:
+        hand_over(j);
+        return;
+    case AUTHORITY_CREATE:
+        make_authority(j);
+        return;
+    case AUTHORITY_MAKE:
+        make_secret(j);
+        return;
+    case AUTHORITY_REPLACE:
+        replace_authority(j);
+        return;
+    case AUTHORITY_TRUST:
+        patch_secret(j, json_pack("{s:s}", "ca.crt", j->next.bundle),
+                     j->p->at == CA ? no_marks() : NULL);
+        return;
+    case AUTHORITY_ISSUE:
+        issue_again(j);
+        return;
+    case AUTHORITY_MARK_TRUSTED:
+        mark_authority(j, TRUSTED);
+        return;
+    case AUTHORITY_MARK_ISSUED:
+        mark_authority(j, ISSUED);
+        return;
+    }
+}
 
-    for (int i = 0; i < NSECRETS; i++)
-        there[i] = j->p->found[i] != NULL;
-    enum credentials_secret next = credentials_next(there);
+/* True if the operator's own certificate can be used for longer, so that the other Secrets can be
+ * looked at later. Otherwise all of them are read. */
+static bool own_is_enough(struct credentials_job *j)
+{
+    struct credentials own = {0};
+    struct tls_life life;
+
+    j->own_only = false;
+    if (secret_life(j->p->found[OPERATOR], &life) == 0 && own_credentials(j, &own) == 0 &&
+        (int64_t)loop_wall_ms() < life.end_ms - (life.end_ms - life.begin_ms) / 3) {
+        own.partial = true;
+        finish_job(j, &own, NULL);
+        credentials_clear(&own);
+        return true;
+    }
+    credentials_clear(&own);
+    json_decref(j->p->found[OPERATOR]);
+    j->p->found[OPERATOR] = NULL;
     j->p->at = CA;
-    if (next == CREDENTIALS_LOST) {
-        fail_job(j, REASON_CERTIFICATE_MISSING,
-                 "the certificate authority is lost and certificates are missing. Suspend the "
-                 "DvmCluster, delete "
-                 "its Secrets and resume it: the operator then creates all of them.");
-        return;
-    }
-    if (next == CREDENTIALS_COMPLETE) {
-        renew_next(j);
-        return;
-    }
-    j->p->at = (int)next;
-    make_secret(j);
+    return false;
 }
 
 static void on_read(int status, const json_t *body, const struct err *err, void *arg)
@@ -429,8 +588,12 @@ static void on_read(int status, const json_t *body, const struct err *err, void 
     }
     if (status == 200)
         j->p->found[j->p->at] = json_incref((json_t *)body);
-    if (!j->p->making)
+    if (j->own_only) {
+        if (own_is_enough(j))
+            return;
+    } else if (!j->p->making) {
         j->p->at++;
+    }
     step_job(j);
 }
 
@@ -455,20 +618,28 @@ static void step_job(struct credentials_job *j)
         fail_job(j, REASON_SECRET_NOT_READ, err.msg);
 }
 
-/* The Secret that could not be created exists. If it is the authority, it replaces ours. */
+/* The Secret that could not be created exists, or another writer has changed it. */
 static void read_again(struct credentials_job *j)
 {
     struct err err = {0};
 
-    if (j->p->at == CA) {
-        tls_ca_destroy(j->p->ca);
-        j->p->ca = NULL;
-    }
     if (read_one(j, &err))
         fail_job(j, REASON_SECRET_NOT_READ, err.msg);
 }
 
+/* The authority of a new cluster is created without a look at it: one that exists refuses its
+ * creation, and is read then. */
+static int begin_new(struct credentials_job *j, struct err *err)
+{
+    FRESH_AUTO struct fresh f = {0};
+
+    if (create_authority(j, &f, err))
+        return -1;
+    return send_secret(j, f.bundle, f.cert, f.key, err);
+}
+
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
+                                           enum credentials_scope scope,
                                            struct credentials_progress **progress,
                                            credentials_fn *on_done, void *arg, struct err *err)
 {
@@ -481,10 +652,18 @@ struct credentials_job *credentials_ensure(struct kube *kube, const struct clust
     j->kept = progress;
     j->p = *progress;
     j->on_done = on_done;
-    j->renew_from = CA + 1;
+    j->next.until_ms = INT64_MAX;
     j->arg = arg;
+    bool begins = !j->p->making && j->p->at == CA;
+    if (begins) {
+        j->p->making = scope == CREDENTIALS_OF_NEW;
+        j->own_only = scope == CREDENTIALS_OF_KNOWN;
+        j->p->at = j->own_only ? OPERATOR : CA;
+    }
     /* The Secret at which the last job has failed is read (again), whether it was to be created. */
-    if (j->p->at < NSECRETS && j->p->found[j->p->at] == NULL && !read_one(j, err))
+    if (begins && j->p->making
+            ? !begin_new(j, err)
+            : j->p->at < NSECRETS && j->p->found[j->p->at] == NULL && !read_one(j, err))
         return j;
     free(j);
     return NULL;

@@ -4,33 +4,15 @@
 #ifndef OPERATOR_RECONCILE_CREDENTIALS_H
 #define OPERATOR_RECONCILE_CREDENTIALS_H
 
-#include "base/tls/tls.h"
 #include "operator/kube/kube.h"
 #include "operator/model/cluster.h"
+#include "operator/reconcile/authority.h"
 #include "operator/status/status.h"
 
 #include <stdbool.h>
 
 #define CREDENTIALS_CA_DAYS 3650
 #define CREDENTIALS_LEAF_DAYS 90
-
-/* One Secret each: <cluster>-ca and one per role. */
-enum credentials_secret {
-    CREDENTIALS_CA,
-    CREDENTIALS_HEAD,
-    CREDENTIALS_MEMBER,
-    CREDENTIALS_OPERATOR,
-    CREDENTIALS_USER, /* for programs outside the cluster (docs/prun.md); the cluster works without
-                         it */
-    CREDENTIALS_SECRETS,
-    CREDENTIALS_COMPLETE = CREDENTIALS_SECRETS,
-    CREDENTIALS_LOST /* the authority is lost, so a missing certificate cannot be issued */
-};
-/* The Secret to create next. */
-enum credentials_secret credentials_next(const bool there[CREDENTIALS_SECRETS]);
-
-/* When a certificate is renewed: while a third of its life is left. */
-int64_t credentials_renewal_ms(const struct tls_life *life);
 
 /* The operator's certificate, with which it connects to the head. */
 struct credentials {
@@ -39,9 +21,22 @@ struct credentials {
     char *key_pem;
     /* Of the certificates of all roles, wall clock; INT64_MAX: none can be read. */
     int64_t end_ms;     /* the earliest end */
-    int64_t renewal_ms; /* the earliest renewal */
+    int64_t renewal_ms; /* the next step, for example a renewal */
+    int64_t revision;   /* of the authority that issues */
+    bool partial;       /* only the operator's own Secret was read */
+    bool settled;       /* all certificates are of it, and it alone is trusted */
 };
 void credentials_clear(struct credentials *c);
+/* A text of a Secret's data, on the heap; NULL: absent, or not base64. */
+char *credentials_text(const json_t *secret, const char *key);
+
+/* What has to be read. */
+enum credentials_scope {
+    CREDENTIALS_OF_ALL,   /* each Secret */
+    CREDENTIALS_OF_NEW,   /* none: the cluster is new. One that exists refuses its creation, and is
+                             read then. */
+    CREDENTIALS_OF_KNOWN, /* the operator's own, if that can be used; otherwise all */
+};
 
 /* on_done is called once, never inside the call and not after credentials_cancel(). `creds`
  * (borrowed for the call) is NULL if the operator's own Secret cannot be had. `trouble` is NULL if
@@ -57,6 +52,7 @@ typedef void credentials_fn(const struct credentials *creds, const struct status
 /* `c` and `progress` are borrowed until on_done or credentials_cancel(). *progress is NULL at
  * first; the caller destroys it in the end. */
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
+                                           enum credentials_scope scope,
                                            struct credentials_progress **progress,
                                            credentials_fn *on_done, void *arg, struct err *err);
 void credentials_cancel(struct credentials_job *j);

@@ -75,6 +75,7 @@ void follow_head(struct run *run)
                               .ca_pem = e->creds.ca_pem,
                               .cert_pem = e->creds.cert_pem,
                               .key_pem = e->creds.key_pem,
+                              .http = e->r->http,
                               .gate = e->r->o.gate,
                               .on_change = on_head_change,
                               .on_event = on_head_event,

@@ -37,7 +37,9 @@ struct headlink {
     bool up;
     bool impatient; /* the patience has passed since the stream broke */
     bool reading;
-    unsigned failures;     /* to read the view, consecutive */
+    unsigned failures; /* to read the view, consecutive */
+    enum headlink_jobs jobs;
+    uint64_t busy_ms;      /* the last sign of a running job, by the loop's clock */
     bool dirty;            /* an event arrived since the reading began */
     int64_t down_since_ms; /* wall clock */
     uint64_t broken_ms;    /* the same by the loop's clock */
@@ -247,6 +249,29 @@ static void on_event(const struct api_event *e, void *arg)
         loop_timer_arm(h->reread, HEADLINK_GATHER_MS);
 }
 
+/* Many short jobs are one time of work, so that the budget of the head's pod does not change with
+ * each of them. */
+static void on_beat(uint32_t bound_jobs, void *arg)
+{
+    struct headlink *h = arg;
+    enum headlink_jobs before = h->jobs;
+    uint64_t now_ms = loop_now_ms(h->loop);
+
+    if (bound_jobs) {
+        h->jobs = HEADLINK_JOBS_RUN;
+        h->busy_ms = now_ms;
+    } else if (h->jobs != HEADLINK_JOBS_RUN || now_ms - h->busy_ms >= HEADLINK_CALM_MS) {
+        h->jobs = HEADLINK_JOBS_NONE;
+    }
+    if (h->jobs != before)
+        h->on_change(h->arg);
+}
+
+enum headlink_jobs headlink_jobs(const struct headlink *h)
+{
+    return h ? h->jobs : HEADLINK_JOBS_UNKNOWN;
+}
+
 static void on_link(bool up, const char *why, void *arg)
 {
     struct headlink *h = arg;
@@ -263,6 +288,7 @@ static void on_link(bool up, const char *why, void *arg)
     }
     h->on_warning("no connection to the head", why ? why : "", h->arg);
     h->up = false;
+    h->jobs = HEADLINK_JOBS_UNKNOWN;
     snprintf(h->why, sizeof(h->why), "%s", why ? why : "");
     loop_timer_disarm(h->reread);
     start_patience(h);
@@ -296,8 +322,10 @@ struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *
                                 .ca_pem = o->ca_pem,
                                 .cert_pem = o->cert_pem,
                                 .key_pem = o->key_pem,
+                                .http = o->http,
                                 .gate = o->gate,
                                 .on_event = on_event,
+                                .on_beat = on_beat,
                                 .on_link = on_link,
                                 .arg = h};
     h->client = dvm_client_create(loop, &d, err);

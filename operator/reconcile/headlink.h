@@ -12,12 +12,22 @@
 /* Time for which events are gathered before the view is read again. */
 #define HEADLINK_GATHER_MS 100
 
+/* Time without a running job after which none counts as running. */
+#define HEADLINK_CALM_MS 10000
+
+enum headlink_jobs {
+    HEADLINK_JOBS_UNKNOWN, /* the head has not told since the stream was opened */
+    HEADLINK_JOBS_NONE,
+    HEADLINK_JOBS_RUN,
+};
+
 struct headlink;
 struct headlink_opts {
     const char *host;
-    const char *connect; /* NULL: by name */
-    const char *ca_pem, *cert_pem, *key_pem;
-    const struct http_gate *gate; /* as in dvm_client_opts */
+    const char *connect;                     /* NULL: by name */
+    const char *ca_pem, *cert_pem, *key_pem; /* borrowed for the link's life */
+    struct http *http;                       /* as in dvm_client_opts */
+    const struct http_gate *gate;            /* as in dvm_client_opts */
     void (*on_change)(
         void *arg); /* the plan may come out differently; never called inside a call */
     void (*on_event)(const struct api_event *event, void *arg); /* each event; NULL: not wanted */
@@ -37,6 +47,9 @@ struct view {
  * caller's reference. */
 void headlink_look(struct headlink *h, struct plan_head *out, struct view **view);
 void headlink_view_release(struct view *v);
+
+/* Whether jobs run that the head's end would end, or did a moment ago. NULL: unknown. */
+enum headlink_jobs headlink_jobs(const struct headlink *h);
 
 struct dvm_client *headlink_client(struct headlink *h);
 /* Takes over the answer to a request: the record of a campaign, the size in force. -1:

@@ -5,8 +5,9 @@
  * In: the head's events, and its views. Out: lists that the next status takes (struct plan_news);
  * the Events follow from the difference of two statuses.
  *
- * Invariants: a loss is noted once, by its event; a job or campaign once, when it is in a view and
- * was not in the one before. News are kept until the status with them is written.
+ * Invariants: a loss is noted by its event, and once more when the words about its pod come later;
+ * a job or campaign once, when it is in a view and was not in the one before. News are kept until
+ * the status with them is written.
  *
  * Failures: the first view of an incarnation is the base of comparison, so an operator that was
  * not there reports nothing that had ended before. */
@@ -19,6 +20,9 @@
 
 /* Bound of a list between two writes; older news are dropped. */
 #define NEWS_MAX 64
+/* For so long after a loss the words of the kubelet or another controller may still come: a node is
+ * declared not ready after 50 s. */
+#define NEWS_OPEN_MS 120000
 
 static void append_news(json_t **list, json_t *item)
 {
@@ -29,35 +33,97 @@ static void append_news(json_t **list, json_t *item)
     json_array_append_new(*list, item);
 }
 
-static const json_t *find_pod(const struct entry *e, uint32_t vpid)
+static const struct pod *find_pod(const struct entry *e, uint32_t vpid)
 {
-    FREE_AUTO char *name = xasprintf("%s-%u", strchr(e->key, '/') + 1, vpid);
-    const struct pod_entry *p;
+    const char *slash = strchr(e->key, '/');
+    FREE_AUTO char *ns = xasprintf("%.*s", (int)(slash - e->key), e->key);
+    FREE_AUTO char *name = xasprintf("%s-%u", slash + 1, vpid);
+    const struct pod *p = cache_get(e->r->cache[CACHE_PODS], ns, name);
 
-    HASH_FIND_STR(e->pods, name, p);
-    return p ? p->object : NULL;
+    return p && p->e == e ? p : NULL;
 }
 
 /* The cause of the pod's end in the words of the kubelet or of another controller. On the heap;
  * NULL: they give none. */
-static char *pod_end_text(const json_t *pod)
+static char *pod_end_text(const struct pod *pod)
 {
-    const char *reason = pod_disruption(pod);
-    long long code = 0;
-    const char *ended = pod_container_end(pod, (int64_t)loop_wall_ms(), &code);
+    const char *reason = pod_text(pod, POD_DISRUPTION);
+    const char *ended = pod_container_end(pod, (int64_t)loop_wall_ms());
 
     if (ended)
-        return xasprintf("the container ended with %s (exit code %lld)", ended, code);
+        return xasprintf("the container ended with %s (exit code %lld)", ended,
+                         (long long)pod->ended_code);
+    if (pod->node_silent)
+        return xstrdup("its node is not ready");
     return reason ? xasprintf("the pod ends by %s", reason) : NULL;
+}
+
+/* A loss about whose pod nothing is known yet. */
+static void note_open_loss(struct entry *e, json_t *loss, const struct pod *pod)
+{
+    uint64_t until_ms = loop_now_ms(e->r->o.loop) + NEWS_OPEN_MS;
+
+    if (!pod_text(pod, POD_UID))
+        return;
+    append_news(&e->news.open, json_pack("{s:O, s:s, s:I}", "loss", loss, "uid",
+                                         pod_text(pod, POD_UID), "until", (json_int_t)until_ms));
+}
+
+/* True if the loss is not open any more: it is explained now, or nothing more can come. */
+static bool explain_loss(struct entry *e, const json_t *open)
+{
+    const json_t *loss = json_object_get(open, "loss");
+    const struct pod *pod =
+        find_pod(e, (uint32_t)json_integer_value(json_object_get(loss, "vpid")));
+    const char *cause = json_string_value(json_object_get(loss, "cause"));
+    const char *was = json_string_value(json_object_get(open, "uid"));
+    const char *uid = pod ? pod_text(pod, POD_UID) : NULL;
+    int64_t until_ms = json_integer_value(json_object_get(open, "until"));
+
+    if (!uid || strcmp(uid, was) != 0 || (int64_t)loop_now_ms(e->r->o.loop) > until_ms)
+        return true;
+    FREE_AUTO char *end = pod_end_text(pod);
+    if (!end)
+        return false;
+    FREE_AUTO char *whole = xasprintf("%s%s%s", cause ? cause : "", cause ? "; " : "", end);
+    json_t *item = json_copy((json_t *)loss);
+    json_object_set_new(item, "cause", json_string(whole));
+    append_news(&e->news.losses, item);
+    return true;
+}
+
+static void explain_losses(struct entry *e)
+{
+    for (size_t i = json_array_size(e->news.open); i-- > 0;) {
+        if (explain_loss(e, json_array_get(e->news.open, i)))
+            json_array_remove(e->news.open, i);
+    }
+}
+
+static void forget_views(struct news *n)
+{
+    json_decref(n->known_jobs);
+    json_decref(n->known_campaigns);
+    n->known_jobs = n->known_campaigns = NULL;
+    n->loss_seen = false;
+}
+
+static void see_incarnation(struct news *n, const char *incarnation)
+{
+    if (strcmp(incarnation, n->incarnation) == 0)
+        return;
+    forget_views(n);
+    snprintf(n->incarnation, sizeof(n->incarnation), "%s", incarnation);
 }
 
 void news_note_event(struct entry *e, const struct api_event *event)
 {
     if (event->type != API_EVENT_DAEMON_LOST)
         return;
+    see_incarnation(&e->news, event->incarnation);
     e->news.loss_seen = true;
-    const json_t *pod = find_pod(e, event->vpid);
-    const char *node = json_string_value(json_object_get(json_object_get(pod, "spec"), "nodeName"));
+    const struct pod *pod = find_pod(e, event->vpid);
+    const char *node = pod ? pod_text(pod, POD_NODE) : NULL;
     FREE_AUTO char *end = pod ? pod_end_text(pod) : NULL;
     FREE_AUTO char *now = timestamp_ms((int64_t)loop_wall_ms());
     FREE_AUTO char *cause = xasprintf("%s%s%s", event->cause ? event->cause : "",
@@ -68,6 +134,8 @@ void news_note_event(struct entry *e, const struct api_event *event)
         json_object_set_new(item, "node", json_string(node));
     if (*cause)
         json_object_set_new(item, "cause", json_string(cause));
+    if (pod && !end)
+        note_open_loss(e, item, pod);
     append_news(&e->news.losses, item);
 }
 
@@ -78,8 +146,8 @@ static void note_ended_job(struct news *n, const char *job, const char *reason)
     append_news(&n->jobs, json_pack("{s:s, s:s, s:s}", "job", job, "reason", reason, "time", now));
 }
 
-/* The jobs that the loss of a daemon has ended. A rank may exit with the same code, so without a
- * loss nothing is noted. */
+/* The jobs that the loss of a daemon has ended. A rank may exit with the same code, so a job is
+ * new until a loss is reported: a view may come before the event. */
 static void compare_jobs(struct news *n, const struct api_dvm *v)
 {
     json_t *known = json_object();
@@ -87,10 +155,12 @@ static void compare_jobs(struct news *n, const struct api_dvm *v)
     for (size_t i = 0; i < v->njobs; i++) {
         const struct api_dvm_job *j = &v->jobs[i];
 
-        if (j->exit_code != API_EXIT_LOST)
+        bool is_new = n->known_jobs && !json_object_get(n->known_jobs, j->id);
+
+        if (j->exit_code != API_EXIT_LOST || (is_new && !n->loss_seen))
             continue;
         json_object_set_new(known, j->id, json_true());
-        if (n->loss_seen && n->known_jobs && !json_object_get(n->known_jobs, j->id))
+        if (is_new)
             note_ended_job(n, j->id, j->reason);
     }
     json_decref(n->known_jobs);
@@ -123,27 +193,17 @@ static void compare_campaigns(struct news *n, const struct cluster *c, const str
     n->known_campaigns = known;
 }
 
-static void forget_views(struct news *n)
-{
-    json_decref(n->known_jobs);
-    json_decref(n->known_campaigns);
-    n->known_jobs = n->known_campaigns = NULL;
-    n->loss_seen = false;
-}
-
 void news_observe(struct run *run)
 {
     struct news *n = &run->e->news;
     const struct api_dvm *v = run->in.head.view;
 
-    if (v && strcmp(v->incarnation, n->incarnation) != 0) {
-        forget_views(n);
-        snprintf(n->incarnation, sizeof(n->incarnation), "%s", v->incarnation);
-    }
     if (v) {
+        see_incarnation(n, v->incarnation);
         compare_jobs(n, v);
         compare_campaigns(n, &run->c, v);
     }
+    explain_losses(run->e);
     run->in.news = (struct plan_news){.losses = json_copy(n->losses),
                                       .jobs = json_copy(n->jobs),
                                       .releases = json_copy(n->releases)};
@@ -183,5 +243,6 @@ void news_clear(struct news *n)
     json_decref(n->losses);
     json_decref(n->jobs);
     json_decref(n->releases);
+    json_decref(n->open);
     memset(n, 0, sizeof(*n));
 }

@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 /* The first and the longest pause between two changes by others that are undone. */
 #define HEAL_PAUSE_MIN_MS 1000
@@ -34,19 +35,14 @@ struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child chi
 
 /* True if another writer has changed the applied object. A generation that is not known yet, after
  * the operator's start, is taken for ours. */
-static bool changed_by_others(struct child_memory *m, const json_t *wanted, const json_t *observed)
+static bool changed_by_others(struct child_memory *m, const json_t *wanted,
+                              const struct child *observed)
 {
-    int64_t generation =
-        json_integer_value(reconcile_field(observed, "metadata", "generation", NULL));
-
     if (!m->generation)
-        m->generation = generation;
-    if (m->generation != generation)
+        m->generation = observed->generation;
+    if (m->generation != observed->generation)
         return true;
-    if (!objects_drifted(wanted, observed))
-        return false;
-    FREE_AUTO char *print = objects_drift_print(observed);
-    return strcmp(print, m->settled) != 0;
+    return observed->drift != objects_drift_print(wanted) && observed->drift != m->settled;
 }
 
 /* True if the change is undone now. The first one is undone at once; each further one waits longer,
@@ -65,6 +61,38 @@ static bool heals_now(struct run *run, struct child_memory *m)
     return true;
 }
 
+static int64_t pause_left_ms(const struct pause *p, uint64_t now_ms)
+{
+    return p->until_ms > now_ms ? (int64_t)(p->until_ms - now_ms) : 0;
+}
+
+static bool is_applied(const struct child *o, const json_t *wanted)
+{
+    const char *has = o ? child_text(o, CHILD_PRINT) : NULL;
+
+    return has && strcmp(has, objects_applied(wanted)) == 0;
+}
+
+/* The head's budget allows no eviction while jobs run. While it is not known whether any does, the
+ * budget stays as it is. */
+static void choose_head_budget(struct run *run, const struct child *o)
+{
+    json_t **wanted = &run->child[CLUSTER_HEAD_PDB].wanted;
+    enum headlink_jobs jobs = headlink_jobs(run->e->head);
+
+    if (jobs == HEADLINK_JOBS_NONE || (jobs == HEADLINK_JOBS_UNKNOWN && is_applied(o, *wanted)))
+        return;
+    run->c.disruption.head_busy = true;
+    json_t *busy = objects_build(&run->c, CLUSTER_HEAD_PDB, 0, "");
+    run->c.disruption.head_busy = false;
+    if (jobs == HEADLINK_JOBS_RUN || is_applied(o, busy)) {
+        json_decref(*wanted);
+        *wanted = busy;
+    } else {
+        json_decref(busy);
+    }
+}
+
 static void see_child(struct run *run, enum cluster_child child)
 {
     struct entry *e = run->e;
@@ -73,96 +101,59 @@ static void see_child(struct run *run, enum cluster_child child)
     FREE_AUTO char *name = objects_name(&run->c, child);
     const char *image = run->c.image ? run->c.image : e->r->o.default_image;
 
+    const struct child *o = cache_get(reconcile_child_cache(e->r, child), run->c.ns, name);
+
     run->child[child].wanted = objects_build(&run->c, child, 0, image);
+    if (child == CLUSTER_HEAD_PDB)
+        choose_head_budget(run, o);
     const char *print = objects_applied(run->child[child].wanted);
     s->refused = strcmp(m->refused_print, print) == 0 && run->now_ms < m->refused_until_ms;
     s->foreign = run->now_ms < m->foreign_until_ms;
     s->orphaned = s->foreign && m->orphaned;
-    const json_t *o = cache_get(reconcile_child_cache(e->r, child), run->c.ns, name);
     if (!o)
         return;
-    run->child[child].observed = json_incref((json_t *)o);
-    s->foreign = !objects_controlled(o, &run->c);
-    s->orphaned = s->foreign && objects_orphaned(o, &run->c);
+    run->child[child].observed = child_ref(o);
+    s->foreign = !child_controlled(o, &run->c);
+    s->orphaned = s->foreign && child_orphaned(o, &run->c);
     s->exists = !s->foreign;
-    s->deleting = reconcile_field(o, "metadata", "deletionTimestamp", NULL) != NULL;
-    s->uid = reconcile_text(o, "metadata", "uid", NULL);
-    s->resource_version = reconcile_text(o, "metadata", "resourceVersion", NULL);
-    s->revision = reconcile_text(o, "status", "updateRevision", NULL);
-    s->replicas = (uint32_t)json_integer_value(reconcile_field(o, "spec", "replicas", NULL));
-    if (strcmp(objects_applied(o), print) == 0)
+    s->deleting = o->deleting;
+    s->uid = child_text(o, CHILD_UID);
+    s->resource_version = child_text(o, CHILD_VERSION);
+    s->revision = child_text(o, CHILD_REVISION);
+    s->replicas = o->replicas;
+    const char *has = child_text(o, CHILD_PRINT);
+    if (has && strcmp(has, print) == 0)
         s->current = !changed_by_others(m, run->child[child].wanted, o) || !heals_now(run, m);
 }
 
 /* True if the StatefulSet, which this cluster controls, controls the pod. */
-static bool is_pod_of(const struct run *run, const json_t *pod, enum cluster_child set)
+static bool is_pod_of(const struct run *run, const struct pod *p, enum cluster_child set)
 {
     const struct plan_child_seen *s = &run->in.child[set];
-    const char *uid = NULL;
+    const char *uid = pod_text(p, POD_SET_UID);
 
-    return s->exists && objects_controller(pod, "StatefulSet", &uid) && uid &&
-           strcmp(uid, s->uid) == 0;
+    return s->exists && uid && s->uid && strcmp(uid, s->uid) == 0;
 }
 
-static bool see_pod(struct run *run, const struct pod_entry *p, struct plan_pod *out)
+static bool see_pod(struct run *run, const struct pod *p, struct plan_pod *out)
 {
-    const json_t *pod = p->object;
-    const char *name = reconcile_text(pod, "metadata", "name", NULL);
+    const char *name = pod_text(p, POD_NAME);
     const char *dash = name ? strrchr(name, '-') : NULL;
-    const char *started = pod_started(pod);
-    bool head = is_pod_of(run, pod, CLUSTER_HEAD_SET);
+    bool head = is_pod_of(run, p, CLUSTER_HEAD_SET);
 
-    if (!dash || (!head && !is_pod_of(run, pod, CLUSTER_MEMBER_SET)))
+    if (!dash || (!head && !is_pod_of(run, p, CLUSTER_MEMBER_SET)))
         return false;
-    *out =
-        (struct plan_pod){.name = name, .vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10)};
-    pod_read(pod, out);
-    if (p->pull && status_is_pull_failure(out->waiting))
-        out->message = json_string_value(p->pull);
-    out->outdated =
-        pod_outdated(pod, run->child[head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET].observed);
-    out->changed =
-        !head && out->outdated && pod_changed(pod, run->child[CLUSTER_MEMBER_SET].wanted);
-    if (started && timestamp_parse(started, &out->running_since_ms))
-        out->running_since_ms = 1;
-    if (started)
-        out->running_for_ms = (int64_t)(run->now_ms - p->runs_ms);
+    pod_read(p, out);
+    out->vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10);
+    const enum cluster_child set = head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET;
+    out->outdated = pod_outdated(p, run->child[set].observed);
+    out->stale = pod_changed(p, run->child[set].wanted);
+    out->changed = out->outdated && out->stale;
+    if (out->running_since_ms)
+        out->running_for_ms = (int64_t)(run->now_ms - p->state_ms);
+    else if (out->waiting)
+        out->waiting_for_ms = (int64_t)(run->now_ms - p->state_ms);
     return head || out->vpid > 0;
-}
-
-/* Keeps the kubelet's words about an image while it cannot be pulled. They name ports and times
- * that differ between attempts, so other digits alone are no news; the words of a back-off repeat
- * those of the failure, or have none. */
-static void note_pull(struct pod_entry *p, const json_t *pod)
-{
-    const json_t *waiting = reconcile_field(pod_daemon_status(pod), "state", "waiting", NULL);
-    const char *message = json_string_value(json_object_get(waiting, "message"));
-
-    if (!status_is_pull_failure(json_string_value(json_object_get(waiting, "reason")))) {
-        json_decref(p->pull);
-        p->pull = NULL;
-        return;
-    }
-    const char *words = status_pull_words(message ? message : "");
-    if (!*words || (p->pull && status_same_but_digits(words, json_string_value(p->pull))))
-        return;
-    json_decref(p->pull);
-    p->pull = json_string(words);
-}
-
-void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod)
-{
-    const char *started = pod_started(pod);
-
-    note_pull(p, pod);
-    json_incref((json_t *)pod);
-    json_decref(p->object);
-    p->object = (json_t *)pod;
-    if (started && p->started && strcmp(started, p->started) == 0)
-        return;
-    free(p->started);
-    p->started = started ? xstrdup(started) : NULL;
-    p->runs_ms = loop_now_ms(r->o.loop);
 }
 
 static int by_vpid(const void *a, const void *b)
@@ -174,16 +165,15 @@ static int by_vpid(const void *a, const void *b)
 
 static void see_pods(struct run *run)
 {
-    struct pod_entry *p, *tmp;
-    size_t n = HASH_COUNT(run->e->pods), i = 0, refs = 0;
+    const struct pod *p;
+    size_t n = 0, i = 0;
 
+    DL_COUNT(run->e->pods, p, n);
     run->pods = xcalloc(n ? n : 1, sizeof(*run->pods));
-    run->pod_objects = xcalloc(2 * n + 1, sizeof(json_t *)); /* what the pods borrow from */
-    HASH_ITER(hh, run->e->pods, p, tmp)
+    run->pod_refs = xcalloc(n ? n : 1, sizeof(*run->pod_refs));
+    DL_FOREACH(run->e->pods, p)
     {
-        run->pod_objects[refs++] = json_incref(p->object);
-        if (p->pull)
-            run->pod_objects[refs++] = json_incref(p->pull);
+        run->pod_refs[run->npod_refs++] = pod_ref(p);
         i += see_pod(run, p, &run->pods[i]);
     }
     qsort(run->pods, i, sizeof(*run->pods), by_vpid);
@@ -205,6 +195,7 @@ static void see_head(struct run *run)
                             .down_for_ms = (int64_t)known_for_ms};
     if (run->e->head)
         headlink_look(run->e->head, h, &run->view);
+    h->idle = headlink_jobs(run->e->head) == HEADLINK_JOBS_NONE;
     for (size_t i = 0; i < run->in.npods; i++)
         runs = runs || (run->in.pods[i].vpid == 0 && run->in.pods[i].running_since_ms);
     if (h->link == PLAN_LINK_CONNECTING && !runs)
@@ -223,16 +214,20 @@ static bool waits_for_volumes(const struct plan_pod *pod)
 static bool secrets_due(const struct run *run)
 {
     const struct entry *e = run->e;
-    uint64_t pause_ms = RECONCILE_SECRETS_MS;
+    uint64_t pause_ms = e->creds_pause_ms;
 
     if (e->creds_trouble.reason)
         pause_ms = RECONCILE_RENEWAL_MS;
+    else if (e->have_creds && e->creds.settled &&
+             run->c.security.authority_revision > e->creds.revision)
+        return true;
     else if (e->have_creds && run->in.now_ms >= e->creds.renewal_ms)
         pause_ms = RECONCILE_CREDENTIALS_MS;
     if (run->now_ms >= e->creds_checked_ms + pause_ms)
         return true;
-    if (pause_ms < RECONCILE_SECRETS_MS)
-        queue_add_after(e->r->queue, e->key, e->creds_checked_ms + pause_ms - run->now_ms);
+    queue_add_after(e->r->queue, e->key, e->creds_checked_ms + pause_ms - run->now_ms);
+    if (e->have_creds && e->creds.renewal_ms - run->in.now_ms < RECONCILE_SECRETS_MS)
+        queue_add_after(e->r->queue, e->key, (uint64_t)(e->creds.renewal_ms - run->in.now_ms));
     return false;
 }
 
@@ -242,8 +237,11 @@ static void see_credentials(struct run *run)
 
     for (size_t i = 0; i < run->in.npods; i++)
         run->pending = run->pending || waits_for_volumes(&run->pods[i]);
-    bool stale = run->now_ms >= e->creds_checked_ms + RECONCILE_RETRY_MS;
+    uint64_t all_ms = cache_count(e->r->cache[CACHE_CLUSTERS]) * RECONCILE_PENDING_STEP_MS;
+    uint64_t pause_ms = all_ms > RECONCILE_RETRY_MS ? all_ms : RECONCILE_RETRY_MS;
+    bool stale = run->now_ms >= e->creds_checked_ms + pause_ms;
     run->in.credentials = e->creds_complete && !(run->pending && stale) && !secrets_due(run);
+    run->in.authority_revision = e->have_creds && e->creds.settled ? e->creds.revision : -1;
 }
 
 /* The time since a time of the status, by the loop's clock. When the operator has started in
@@ -280,9 +278,11 @@ void observe_cluster(struct run *run)
     run->in.now_ms = (int64_t)loop_wall_ms();
     run->in.answer = &run->e->answer;
     run->in.size_refused = run->e->size_refused;
+    run->in.starved_pause_ms = pause_left_ms(&run->e->starved, run->now_ms);
     for (int i = 0; i < CLUSTER_CHILDREN; i++)
         see_child(run, (enum cluster_child)i);
     see_pods(run);
+    shortage_observe(run);
     see_ages(run);
     see_credentials(run);
     follow_head(run);
@@ -311,7 +311,8 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
                                : REASON_OBJECT_REFUSED;
         snprintf(out->message, sizeof(out->message), "%s %s %s: %s",
                  objects_kind((enum cluster_child)i), name,
-                 refused ? "is refused by the API server" : "cannot be applied", m->message);
+                 refused ? "is refused by the API server" : "cannot be applied",
+                 m->message ? m->message : "");
     }
     if (!out->reason)
         *out = *creds;
@@ -320,12 +321,12 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
 void observe_release(struct run *run)
 {
     for (int i = 0; i < CLUSTER_CHILDREN; i++) {
-        json_decref(run->child[i].observed);
+        child_unref(run->child[i].observed);
         json_decref(run->child[i].wanted);
     }
-    for (size_t i = 0; run->pod_objects && run->pod_objects[i]; i++)
-        json_decref(run->pod_objects[i]);
-    free(run->pod_objects);
+    for (size_t i = 0; i < run->npod_refs; i++)
+        pod_unref(run->pod_refs[i]);
+    free(run->pod_refs);
     free(run->pods);
     headlink_view_release(run->view);
 }

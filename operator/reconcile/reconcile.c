@@ -16,23 +16,17 @@
  * nothing but the condition Progressing. */
 #include "operator/reconcile/reconcile.h"
 
-#include "api/role.h"
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 #include "operator/model/policy.h"
 #include "operator/reconcile/reconcile_private.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *meta_text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(json_object_get(o, "metadata"), key));
-
-    return s ? s : "";
-}
+#include <utlist.h>
 
 static void entry_reset(struct entry *e, const char *uid)
 {
@@ -54,9 +48,14 @@ static void entry_reset(struct entry *e, const char *uid)
     e->creds_checked_ms = 0;
     e->size_refused = 0;
     e->status_ms = 0;
+    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
+        free(e->child[i].message);
+        shortage_clear(&e->child[i].shortage);
+    }
     memset(e->child, 0, sizeof(e->child));
     memset(&e->creds_trouble, 0, sizeof(e->creds_trouble));
     memset(&e->answer, 0, sizeof(e->answer));
+    e->starved = (struct pause){0};
 }
 
 static struct entry *entry_get(struct reconciler *r, const char *key)
@@ -76,6 +75,7 @@ static struct entry *entry_get(struct reconciler *r, const char *key)
 
 static void run_free(struct run *run)
 {
+    probe_leave(run);
     observe_release(run);
     plan_destroy(run->plan);
     news_release(&run->in.news);
@@ -87,31 +87,45 @@ static void run_free(struct run *run)
     free(run);
 }
 
-static void pod_forget(struct entry *e, struct pod_entry *p)
+static void link_pod(struct entry *e, struct pod *p)
 {
-    HASH_DEL(e->pods, p);
-    json_decref(p->object);
-    free(p->started);
-    json_decref(p->pull);
-    free(p->name);
-    free(p);
+    p->e = e;
+    DL_APPEND(e->pods, p);
+}
+
+/* The cache drops the pod: it leaves the list of its cluster, which is planned for. */
+static void drop_pod(void *kept, void *arg)
+{
+    struct pod *p = kept;
+    struct entry *e = p->e;
+
+    if (e) {
+        DL_DELETE(e->pods, p);
+        p->e = NULL;
+        if (e->r->started)
+            queue_add(e->r->queue, e->key);
+    }
+    pod_unref(p);
 }
 
 static void entry_free(struct entry *e)
 {
-    struct pod_entry *p, *tmp;
+    struct pod *p, *tmp;
 
-    HASH_ITER(hh, e->pods, p, tmp)
+    DL_FOREACH_SAFE(e->pods, p, tmp)
     {
-        pod_forget(e, p);
+        DL_DELETE(e->pods, p);
+        p->e = NULL;
     }
     if (e->run) {
         kube_cancel(e->r->o.kube, e->run->request);
         credentials_cancel(e->run->creds);
+        issuer_cancel(e->run->issuer);
         run_free(e->run);
     }
     HASH_DEL(e->r->entries, e);
     entry_reset(e, "");
+    free(e->warnings);
     free(e->uid);
     free(e->key);
     free(e);
@@ -136,6 +150,22 @@ static void retry_children(const struct run *run)
     }
 }
 
+static void on_trim(void *arg)
+{
+    struct reconciler *r = arg;
+
+    r->trimming = false;
+    malloc_trim(0);
+}
+
+static void trim_later(struct reconciler *r)
+{
+    if (r->trimming)
+        return;
+    r->trimming = true;
+    loop_timer_arm(r->trim, RECONCILE_TRIM_MS);
+}
+
 static void run_end(struct run *run)
 {
     struct entry *e = run->e;
@@ -153,6 +183,7 @@ static void run_end(struct run *run)
         metrics_reconcile(r->metrics, ok, loop_now_ms(r->o.loop) - run->begun_ms);
     e->run = NULL;
     run_free(run);
+    trim_later(r);
     queue_done(r->queue, e->key, ok);
 }
 
@@ -346,14 +377,15 @@ static void report_unreadable(struct run *run, const json_t *object, const char 
     write_status(run);
 }
 
-static void run_begin(struct entry *e, const json_t *object)
+/* Takes `object`. */
+static void run_begin(struct entry *e, json_t *object)
 {
     struct err err = {0};
     struct run *run = xcalloc(1, sizeof(*run));
 
     e->run = run;
     run->e = e;
-    run->object = json_incref((json_t *)object);
+    run->object = object;
     run->on_action_done = finish_action;
     run->begun_ms = loop_now_ms(e->r->o.loop);
     if (cluster_decode(object, &run->c, &err)) {
@@ -371,6 +403,8 @@ static void run_begin(struct entry *e, const json_t *object)
         run->status = status_invalid(&run->c, json_object_get(object, "status"), err.msg,
                                      (int64_t)loop_wall_ms());
         write_status(run);
+    } else if (run->c.foreign) {
+        run_end(run);
     } else {
         observe_cluster(run);
         run->plan = plan_make(&run->in);
@@ -385,7 +419,8 @@ static void on_work(const char *key, void *arg)
     const char *slash = strchr(key, '/');
 
     snprintf(ns, sizeof(ns), "%.*s", (int)(slash - key), key);
-    const json_t *object = cache_get(r->cache[CACHE_CLUSTERS], ns, slash + 1);
+    const char *text = cache_get(r->cache[CACHE_CLUSTERS], ns, slash + 1);
+    json_t *object = text ? json_loads(text, JSON_ALLOW_NUL, NULL) : NULL;
     struct entry *e = entry_get(r, key);
     if (object) {
         run_begin(e, object);
@@ -393,7 +428,7 @@ static void on_work(const char *key, void *arg)
     }
     if (r->metrics)
         metrics_cluster_remove(r->metrics, ns, slash + 1);
-    if (HASH_COUNT(e->pods))
+    if (e->pods)
         entry_reset(e, "");
     else
         entry_free(e);
@@ -405,111 +440,76 @@ static void on_work(const char *key, void *arg)
 /* --- caches ------------------------------------------------------------------------------------
  */
 
-static void add_cluster(const json_t *object, void *arg)
+/* A DvmCluster is kept as text, a fifth of its tree's size; a pass decodes it. */
+static void *keep_cluster(const json_t *object, const void *before, void *arg)
+{
+    return json_dumps(object, JSON_COMPACT);
+}
+
+static void drop_cluster(void *kept, void *arg)
+{
+    free(kept);
+}
+
+static void add_cluster(const char *key, const void *kept, void *arg)
 {
     struct reconciler *r = arg;
-    FREE_AUTO char *key =
-        xasprintf("%s/%s", meta_text(object, "namespace"), meta_text(object, "name"));
 
     queue_add(r->queue, key);
 }
 
-static void on_cluster(const json_t *object, bool deleted, void *arg)
+static void on_cluster(const char *key, const void *kept, bool deleted, void *arg)
 {
     struct reconciler *r = arg;
 
     if (r->started)
-        add_cluster(object, r);
+        queue_add(r->queue, key);
 }
 
-/* The cluster of an object, by its controller; an object without one counts for the cluster in its
- * label, which may wait for the name to become free. */
-static char *owner_key(const json_t *object)
+/* The key of the object `name` in the namespace of another key. */
+static char *key_beside(const char *key, const char *name, size_t len)
 {
-    const json_t *labels = json_object_get(json_object_get(object, "metadata"), "labels");
-    const char *cluster = objects_controller(object, CLUSTER_KIND, NULL);
-
-    if (!cluster)
-        cluster = json_string_value(json_object_get(labels, CLUSTER_LABEL_NAME));
-    return cluster ? xasprintf("%s/%s", meta_text(object, "namespace"), cluster) : NULL;
+    return xasprintf("%.*s/%.*s", (int)(strchr(key, '/') - key), key, (int)len, name);
 }
 
-/* The cluster of a pod, by the name of the StatefulSet that controls it. NULL: a pod of its own,
- * whatever its labels are. */
-static char *pod_key(const json_t *pod)
-{
-    const char *set = objects_controller(pod, "StatefulSet", NULL);
-    size_t len = set ? strlen(set) : 0;
-
-    if (len > 5 && strcmp(set + len - 5, "-head") == 0) /* no cluster has such a name */
-        len -= 5;
-    return set ? xasprintf("%s/%.*s", meta_text(pod, "namespace"), (int)len, set) : NULL;
-}
-
-static void on_child(const json_t *object, bool deleted, void *arg)
+static void on_child(const char *key, const void *kept, bool deleted, void *arg)
 {
     struct reconciler *r = arg;
-    FREE_AUTO char *key = owner_key(object);
+    const char *cluster = child_cluster(kept);
 
-    if (r->started && key)
-        queue_add(r->queue, key);
+    if (!r->started || !cluster)
+        return;
+    FREE_AUTO char *whose = key_beside(key, cluster, strlen(cluster));
+    queue_add(r->queue, whose);
 }
 
 /* The head's pod has changed: the head may be reachable now, so the back-off is reset. */
-static void poke_head(struct entry *e, const json_t *pod)
+static void poke_head(struct entry *e, const struct pod *p)
 {
-    const json_t *labels = json_object_get(json_object_get(pod, "metadata"), "labels");
-    const char *role = json_string_value(json_object_get(labels, CLUSTER_LABEL_ROLE));
-
-    if (e->head && role && api_role_of(role) == API_ROLE_HEAD)
+    if (e->head && p->head)
         dvm_client_poke(headlink_client(e->head));
 }
 
-/* A pod that has no StatefulSet any more (its owner was deleted with --cascade=orphan). */
-static void lose_pod(struct reconciler *r, const json_t *pod)
-{
-    const char *ns = meta_text(pod, "namespace"), *name = meta_text(pod, "name");
-    struct entry *e, *tmp;
-    struct pod_entry *p;
-
-    HASH_ITER(hh, r->entries, e, tmp)
-    {
-        if (strncmp(e->key, ns, strlen(ns)) != 0 || e->key[strlen(ns)] != '/')
-            continue;
-        HASH_FIND_STR(e->pods, name, p);
-        if (!p)
-            continue;
-        pod_forget(e, p);
-        if (r->started)
-            queue_add(r->queue, e->key);
-    }
-}
-
-static void on_pod(const json_t *object, bool deleted, void *arg)
+/* The cluster of a pod, by the name of the StatefulSet that controls it. A pod without one is a pod
+ * of its own, whatever its labels are; or its owner was deleted with --cascade=orphan. */
+static void on_pod(const char *key, const void *kept, bool deleted, void *arg)
 {
     struct reconciler *r = arg;
-    struct pod_entry *p;
-    FREE_AUTO char *key = pod_key(object);
+    struct pod *p = (struct pod *)(uintptr_t)kept;
+    const char *set = pod_text(p, POD_SET);
+    size_t len = set ? strlen(set) : 0;
 
-    if (!key) {
-        lose_pod(r, object);
+    if (!set)
         return;
-    }
-    struct entry *e = entry_get(r, key);
-    const char *name = meta_text(object, "name");
-    HASH_FIND_STR(e->pods, name, p);
-    if (deleted && p)
-        pod_forget(e, p);
-    if (!deleted && !p) {
-        p = xcalloc(1, sizeof(*p));
-        p->name = xstrdup(name);
-        HASH_ADD_KEYPTR(hh, e->pods, p->name, strlen(p->name), p);
-    }
+    if (len > 5 && strcmp(set + len - 5, "-head") == 0) /* no cluster has such a name */
+        len -= 5;
+    FREE_AUTO char *whose = key_beside(key, set, len);
+    struct entry *e = entry_get(r, whose);
     if (!deleted)
-        observe_pod_entry(r, p, object);
-    poke_head(e, object);
+        link_pod(e, p);
+    poke_head(e, p);
     if (r->started)
-        queue_add(r->queue, key);
+        queue_add(r->queue, whose);
 }
 
 bool reconciler_synced(const struct reconciler *r)
@@ -540,13 +540,18 @@ static const struct {
     const char *group;
     const char *plural;
     const char *selector;
-    void (*on_change)(const json_t *, bool, void *);
+    void *(*keep)(const json_t *, const void *, void *);
+    void (*drop)(void *, void *);
+    void (*on_change)(const char *, const void *, bool, void *);
 } COLLECTIONS[CACHES] = {
-    [CACHE_CLUSTERS] = {"apis/" CLUSTER_GROUP "/" CLUSTER_VERSION, "dvmclusters", NULL, on_cluster},
-    [CACHE_PODS] = {"api/v1", "pods", CLUSTER_LABEL_NAME, on_pod},
-    [CACHE_SETS] = {"apis/apps/v1", "statefulsets", CLUSTER_LABEL_NAME, on_child},
-    [CACHE_SERVICES] = {"api/v1", "services", CLUSTER_LABEL_NAME, on_child},
-    [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", CLUSTER_LABEL_NAME, on_child},
+    [CACHE_CLUSTERS] = {"apis/" CLUSTER_GROUP "/" CLUSTER_VERSION, "dvmclusters", NULL,
+                        keep_cluster, drop_cluster, on_cluster},
+    [CACHE_PODS] = {"api/v1", "pods", CLUSTER_LABEL_NAME, pod_keep, drop_pod, on_pod},
+    [CACHE_SETS] = {"apis/apps/v1", "statefulsets", CLUSTER_LABEL_NAME, child_keep, child_drop,
+                    on_child},
+    [CACHE_SERVICES] = {"api/v1", "services", CLUSTER_LABEL_NAME, child_keep, child_drop, on_child},
+    [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", CLUSTER_LABEL_NAME, child_keep,
+                       child_drop, on_child},
 };
 
 static int open_cache(struct reconciler *r, int which, struct err *err)
@@ -556,6 +561,8 @@ static int open_cache(struct reconciler *r, int which, struct err *err)
                                    : xasprintf("/%s/%s", group, plural);
     struct cache_opts o = {.path = path,
                            .label_selector = COLLECTIONS[which].selector,
+                           .keep = COLLECTIONS[which].keep,
+                           .drop = COLLECTIONS[which].drop,
                            .on_change = COLLECTIONS[which].on_change,
                            .on_synced = on_synced,
                            .silence_ms = r->o.watch_silence_ms,
@@ -594,11 +601,9 @@ static uint32_t draw_number(uint32_t bound)
     return backoff_dice() % bound;
 }
 
-static void resync_cluster(const json_t *object, void *arg)
+static void resync_cluster(const char *key, const void *kept, void *arg)
 {
     struct reconciler *r = arg;
-    FREE_AUTO char *key =
-        xasprintf("%s/%s", meta_text(object, "namespace"), meta_text(object, "name"));
 
     queue_add_after(r->queue, key, draw_number(RECONCILE_RESYNC_SPREAD_MS));
 }
@@ -622,6 +627,10 @@ struct reconciler *reconciler_create(const struct reconciler_opts *o, struct err
     r->queue = queue_create(o->loop, on_work, r);
     r->resync = loop_timer_create(o->loop, on_resync, r);
     loop_timer_arm(r->resync, RECONCILE_RESYNC_MS);
+    r->trim = loop_timer_create(o->loop, on_trim, r);
+    r->http = http_create(o->loop, err);
+    if (!r->http)
+        goto error;
     for (int i = 0; i < CACHES; i++) {
         if (open_cache(r, i, err))
             goto error;
@@ -643,10 +652,13 @@ void reconciler_destroy(struct reconciler *r)
     {
         entry_free(e);
     }
+    probes_clear(r);
     for (int i = 0; i < CACHES; i++)
         cache_destroy(r->cache[i]);
     queue_destroy(r->queue);
     loop_timer_destroy(r->resync);
+    loop_timer_destroy(r->trim);
+    http_destroy(r->http);
     free(r);
 }
 

@@ -10,6 +10,8 @@
 #include "operator/plan/plan.h"
 #include "operator/reconcile/credentials.h"
 #include "operator/reconcile/headlink.h"
+#include "operator/reconcile/issuer.h"
+#include "operator/reconcile/pod.h"
 #include "operator/reconcile/reconcile.h"
 #include "operator/reconcile/tally.h"
 #include "operator/status/status.h"
@@ -29,37 +31,56 @@
 #define RECONCILE_RESYNC_SPREAD_MS 60000
 /* Time between two readings of the Secrets while one is missing. */
 #define RECONCILE_CREDENTIALS_MS 5000
-/* Time between two readings of Secrets that were complete, and after a renewal that has failed. */
-#define RECONCILE_SECRETS_MS 3600000
+/* Time between two readings of Secrets that were complete: this long, or longer for many clusters,
+ * of which one is read in RECONCILE_SECRETS_STEP_MS; and after a renewal that has failed. */
+#define RECONCILE_SECRETS_MS 600000
+#define RECONCILE_SECRETS_STEP_MS 2500
+/* While pods of a cluster wait for their volumes, its Secrets are read every RECONCILE_RETRY_MS, or
+ * more rarely if there are many clusters. */
+#define RECONCILE_PENDING_STEP_MS 500
 #define RECONCILE_RENEWAL_MS 60000
 
+/* Pauses between replacements of pods whose memory is full: more pods do not help if the limit is
+ * too small. */
+#define RECONCILE_STARVED_MIN_MS 60000
+#define RECONCILE_STARVED_MAX_MS 3600000
+
+/* Time after a pass until the memory that it has freed is given back. */
+#define RECONCILE_TRIM_MS 5000
+
 enum { CACHE_CLUSTERS, CACHE_PODS, CACHE_SETS, CACHE_SERVICES, CACHE_BUDGETS, CACHES };
+
+/* The time until something may be done again, doubled by each time that comes soon after. */
+struct pause {
+    uint64_t until_ms; /* by the loop's clock */
+    uint64_t length_ms;
+};
+
+/* Of a StatefulSet that has fewer pods than replicas (shortage.c). Times are those of the loop's
+ * clock. */
+struct shortage {
+    char *words;     /* of the API server, which takes no further pod; NULL: it does, or unknown */
+    uint64_t try_ms; /* a pod is tried at this time */
+    uint64_t pause_ms; /* until then, doubled by each try; 0: no pod is missing */
+};
 
 /* One child between two passes: why it is not applied, and its generation after the last write.
  * Times are those of the loop's clock. */
 struct child_memory {
     char refused_print[32]; /* fingerprint that the API server has refused; "": none */
-    char probed_print[32];  /* fingerprint whose pod template has passed a dry run */
-    char message[ERR_MSG_MAX];
-    unsigned failures;  /* consecutive failures other than refusals */
-    unsigned forbidden; /* consecutive answers 403 */
+    char *message;          /* of a refusal or of failures that last; NULL: none */
+    unsigned failures;      /* consecutive failures other than refusals */
+    unsigned forbidden;     /* consecutive answers 403 */
     uint64_t refused_until_ms;
     uint64_t foreign_until_ms;
-    bool orphaned;         /* while it is foreign: an earlier cluster has left it */
-    int64_t generation;    /* metadata.generation after our last write; 0: unknown */
-    char settled[24];      /* what the object had after our last write, if that differs from what we
-                              wanted; repeating the write would not change it */
-    uint64_t heal_from_ms; /* a change by others is undone at this time at the earliest */
+    bool orphaned;          /* while it is foreign: an earlier cluster has left it */
+    int64_t generation;     /* metadata.generation after our last write; 0: unknown */
+    uint64_t settled;       /* fingerprint of what the object had after our last write, if that
+                               differs from what we wanted: repeating the write would not change it;
+                               0: it does not */
+    uint64_t heal_from_ms;  /* a change by others is undone at this time at the earliest */
     uint64_t heal_pause_ms; /* doubled by each healing, so that two writers do not fight */
-};
-
-struct pod_entry {
-    char *name;
-    json_t *object;
-    char *started; /* start of the daemon's container, as the kubelet tells it; NULL: not running */
-    json_t *pull;  /* the kubelet's words why the image cannot be pulled, a text; NULL: none */
-    uint64_t runs_ms; /* when the operator has first seen it run, by the loop's clock */
-    UT_hash_handle hh;
+    struct shortage shortage;
 };
 
 /* A time in the status, and the same by the loop's clock; that is below 0 if it was before the
@@ -72,6 +93,7 @@ struct stamp {
 /* Events of the head that no written status contains yet (news.c). */
 struct news {
     json_t *losses, *jobs, *releases; /* as in struct plan_news; NULL: none */
+    json_t *open;                     /* losses about whose pods nothing is known yet; NULL: none */
     json_t *known_jobs;               /* ids in the last view of this incarnation; NULL: no view */
     json_t *known_campaigns;          /* ids of campaigns of others that had ended in it */
     bool loss_seen;                   /* an event has reported a loss in this incarnation */
@@ -82,7 +104,7 @@ struct entry {
     char *key; /* "namespace/name" */
     char *uid;
     struct reconciler *r;
-    struct pod_entry *pods;
+    struct pod *pods;                         /* those in the cache, in no order */
     struct headlink *head;                    /* NULL: there is no connection */
     int64_t known_since_ms;                   /* wall clock, for texts */
     uint64_t known_ms;                        /* the same by the loop's clock */
@@ -95,13 +117,15 @@ struct entry {
     bool creds_complete;       /* all Secrets are there */
     uint64_t status_ms;        /* time of the last write of the status, on the loop's clock */
     uint64_t creds_checked_ms; /* on the loop's clock; 0: never */
+    uint64_t creds_pause_ms;   /* until they are read again */
     struct child_memory child[CLUSTER_CHILDREN];
     struct status_trouble creds_trouble;
     struct plan_answer answer;
+    struct pause starved; /* between replacements of pods whose memory is full */
     struct news news;
-    struct log_limit warnings;
-    struct tally *tally;   /* of the Events about the cluster; NULL: none yet */
-    uint64_t events_begin; /* the names of Events are counted from here */
+    struct log_limit *warnings; /* NULL: none yet */
+    struct tally *tally;        /* of the Events about the cluster; NULL: none yet */
+    uint64_t events_begin;      /* the names of Events are counted from here */
     uint64_t size_refused; /* sequence of the size message that the head called too old; 0: none */
     struct run *run;       /* NULL: no pass runs */
     UT_hash_handle hh;
@@ -115,10 +139,11 @@ struct run {
     json_t *object;
     struct cluster c;
     struct {
-        json_t *observed; /* NULL: absent */
-        json_t *wanted;   /* without replicas */
+        struct child *observed; /* NULL: absent */
+        json_t *wanted;         /* without replicas */
     } child[CLUSTER_CHILDREN];
-    json_t **pod_objects;
+    struct pod **pod_refs; /* what `pods` borrows from */
+    size_t npod_refs;
     struct plan_pod *pods;
     struct view *view;
     struct plan_input in;
@@ -128,10 +153,14 @@ struct run {
     const struct plan_action *action; /* the action that is being carried out */
     json_t *looked;                   /* the existing object that the cache did not have */
     unsigned long request;
+    struct probe *probe; /* probe.c: the dry run that the pass waits for; NULL: none */
+    struct run *probe_prev, *probe_next;
+    void (*on_probed)(struct run *run, int status, const struct err *err);
     struct cache *rereading; /* reread.c: where the answer is stored */
     char *reread_name;
     void (*on_reread)(struct run *run, const json_t *object);
     struct credentials_job *creds;
+    struct issuer_job *issuer;
     json_t *status; /* the status that is being written */
     bool pending;   /* a pod waits for its volumes */
     bool failed;    /* the pass is repeated with back-off */
@@ -141,12 +170,16 @@ struct run {
 
 struct reconciler {
     struct reconciler_opts o;
+    struct http *http; /* of the connections to all heads */
     struct cache *cache[CACHES];
     struct queue *queue;
     struct loop_timer *resync;
+    struct loop_timer *trim; /* gives the memory of passes back to the kernel */
+    bool trimming;           /* it is armed */
     struct entry *entries;
     struct metrics *metrics;
     struct event_write *event_writes; /* announce.c: Events that are being written */
+    struct probe *probes;             /* probe.c: dry runs of templates */
     bool started;
 };
 
@@ -163,30 +196,6 @@ void follow_head(struct run *run);
 /* observe.c: fills run->in from the decoded cluster. */
 void observe_cluster(struct run *run);
 void observe_release(struct run *run);
-/* Stores a pod's newest object, and notes since when its daemon runs. */
-void observe_pod_entry(struct reconciler *r, struct pod_entry *p, const json_t *pod);
-
-/* pod.c. Texts and objects are borrowed from the pod. */
-/* The field at a path of two or three names; NULL: absent. */
-const json_t *reconcile_field(const json_t *o, const char *a, const char *b, const char *c);
-const char *reconcile_text(const json_t *o, const char *a, const char *b, const char *c);
-/* The status of the daemon's container; NULL: none yet. */
-const json_t *pod_daemon_status(const json_t *pod);
-/* When the daemon's container has started; NULL: it does not run. */
-const char *pod_started(const json_t *pod);
-/* All fields that depend on the pod alone. */
-void pod_read(const json_t *pod, struct plan_pod *out);
-/* True if the StatefulSet's controller has seen the newest template and the pod is made from
- * another. */
-bool pod_outdated(const json_t *pod, const json_t *set);
-/* True if the pod was made from another spec than the wanted StatefulSet. */
-bool pod_changed(const json_t *pod, const json_t *wanted_set);
-/* Why a controller ends the pod ("EvictionByEvictionAPI"); NULL: it does not. */
-const char *pod_disruption(const json_t *pod);
-/* The reason of the end of the daemon's container in the last two minutes; NULL: it has not ended.
- */
-const char *pod_container_end(const json_t *pod, int64_t now_ms, long long *code);
-
 /* The reason why an object or Secret could not be created, for the condition Progressing. */
 void observe_trouble(const struct run *run, struct status_trouble *out);
 
@@ -205,6 +214,25 @@ void act_begin(struct run *run);
 
 /* apply.c */
 void apply_child(struct run *run);
+
+/* probe.c: asks the server in a dry run whether it accepts the pods of the StatefulSet of
+ * run->action. Calls on_probed now or later; status 200: it does; otherwise its refusal, or 0. */
+typedef void probe_fn(struct run *run, int status, const struct err *err);
+/* A success of the last `valid_ms` answers at once. */
+void probe_template(struct run *run, uint64_t valid_ms, probe_fn *on_probed);
+/* The pass does not wait any more. */
+void probe_leave(struct run *run);
+void probes_clear(struct reconciler *r);
+
+/* shortage.c: why a StatefulSet has fewer pods than replicas. */
+void shortage_observe(struct run *run);
+/* Carries out PLAN_TRY_POD. */
+void shortage_try(struct run *run);
+/* The API server's answer to a dry run of a further pod of run->action; NULL: it takes one. */
+void shortage_note(struct run *run, const struct err *err);
+/* True if the answer to a dry run means that a quota is used up, not that the template is bad. */
+bool shortage_is_quota(int status, const struct err *err);
+void shortage_clear(struct shortage *s);
 
 /* reread.c: reads one object after a conflict (409) and stores the answer in `cache`, so that the
  * next try does not depend on the watch. Then calls on_read with the object; NULL: it does

@@ -161,6 +161,25 @@ static bool update_goes_on(const struct facts *f, struct verdict *v)
     return false;
 }
 
+/* All members are updated. */
+static bool head_awaits_update(const struct facts *f, struct verdict *v)
+{
+    for (size_t i = 0; i < f->in->npods; i++) {
+        const struct plan_pod *pod = &f->in->pods[i];
+
+        if (pod->vpid || !pod->changed || pod->deleting ||
+            !plan_head_may_be_updated(f->in->cluster) || f->p->target == 0)
+            continue;
+        *v = status_verdict(STATUS_TRUE, REASON_UPDATING,
+                            xasprintf("%s is replaced when no job has run for 10 s that its end "
+                                      "would end: jobs of clients at the head, jobs with ranks "
+                                      "there.",
+                                      pod->name));
+        return true;
+    }
+    return false;
+}
+
 /* The kind is a shrink, and it runs. */
 static enum reason campaign_reason(const struct cluster_campaign *c)
 {
@@ -248,6 +267,8 @@ struct verdict condition_progressing(const struct facts *f)
         return v;
     if (set->replicas != p->target || f->wired < p->target)
         return progressing_growth(f);
+    if (head_awaits_update(f, &v))
+        return v;
     FREE_AUTO char *outdated = status_outdated_text(f);
     if (outdated)
         return status_verdict(

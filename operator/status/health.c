@@ -49,9 +49,11 @@ static char *lost_text(const struct facts *f)
             n++ >= STATUS_PODS_NAMED)
             continue;
         const struct plan_pod *pod = pod_of(f, m->vpid);
+        bool node = pod && pod->node;
         FREE_AUTO char *one =
-            xasprintf("%s%u%s%s%s", n > 1 ? ", " : "", m->vpid, pod && pod->node ? " (node " : "",
-                      pod && pod->node ? pod->node : "", pod && pod->node ? ")" : "");
+            xasprintf("%s%u%s%s%s%s", n > 1 ? ", " : "", m->vpid, node ? " (node " : "",
+                      node ? pod->node : "", node && pod->node_silent ? ", which is not ready" : "",
+                      node ? ")" : "");
         buf_put_raw(&b, one, strlen(one));
     }
     buf_put_u8(&b, 0);

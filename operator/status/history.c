@@ -106,12 +106,52 @@ static void put_list(json_t *status, const char *key, json_t *list)
     json_decref(list);
 }
 
-static void put_last(json_t *status, const char *key, const json_t *old, const json_t *news)
+static bool is_same_loss(const json_t *a, const json_t *b)
 {
-    json_t *list = json_is_array(old) ? json_copy((json_t *)old) : json_array();
+    return json_equal(json_object_get(a, "vpid"), json_object_get(b, "vpid")) &&
+           json_equal(json_object_get(a, "time"), json_object_get(b, "time"));
+}
 
-    if (news)
-        json_array_extend(list, (json_t *)news);
+static const json_t *find_loss(const json_t *list, const json_t *loss)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, one)
+    {
+        if (is_same_loss(one, loss))
+            return one;
+    }
+    return NULL;
+}
+
+static bool is_same_job(const json_t *a, const json_t *b)
+{
+    return json_equal(a, b);
+}
+
+typedef bool same_fn(const json_t *a, const json_t *b);
+
+/* A loss that is explained later takes the place of its earlier entry. */
+static void replace_item(json_t *list, json_t *item, same_fn *is_same)
+{
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        if (is_same(json_array_get(list, i), item))
+            json_array_remove(list, i);
+    }
+    json_array_append(list, item);
+}
+
+static void put_last(json_t *status, const char *key, const json_t *news, same_fn *is_same,
+                     const json_t *old)
+{
+    json_t *list = json_is_array(old) ? json_copy((json_t *)old) : json_array(), *item;
+    size_t i;
+
+    json_array_foreach((json_t *)news, i, item)
+    {
+        replace_item(list, item, is_same);
+    }
     while (json_array_size(list) > STATUS_HISTORY_MAX)
         json_array_remove(list, 0);
     put_list(status, key, list);
@@ -126,8 +166,8 @@ void status_put_history(json_t *status, const struct plan_input *in)
         put_list(status, "releases", list_releases(in));
     else if (releases && !in->cluster->suspend)
         json_object_set(status, "releases", (json_t *)releases);
-    put_last(status, "losses", json_object_get(old, "losses"), in->news.losses);
-    put_last(status, "endedJobs", json_object_get(old, "endedJobs"), in->news.jobs);
+    put_last(status, "losses", in->news.losses, is_same_loss, json_object_get(old, "losses"));
+    put_last(status, "endedJobs", in->news.jobs, is_same_job, json_object_get(old, "endedJobs"));
 }
 
 /* "daemon 3" or "daemons 3, 5"; on the heap. */
@@ -212,7 +252,7 @@ static bool has_equal(const json_t *list, const json_t *item)
     return false;
 }
 
-static void report_loss(const struct status_sink *n, const json_t *loss)
+static void report_loss(const struct status_sink *n, const json_t *before, const json_t *loss)
 {
     const char *node = status_text(loss, "node"), *cause = status_text(loss, "cause");
     FREE_AUTO char *note =
@@ -220,10 +260,10 @@ static void report_loss(const struct status_sink *n, const json_t *loss)
                   (long long)json_integer_value(json_object_get(loss, "vpid")),
                   *node ? " (node " : "", node, *node ? ")" : "", *cause ? ": " : "", cause);
 
-    n->fn(true, REASON_MEMBER_LOST, note, n->arg);
+    n->fn(true, find_loss(before, loss) ? REASON_LOSS_EXPLAINED : REASON_MEMBER_LOST, note, n->arg);
 }
 
-static void report_job(const struct status_sink *n, const json_t *job)
+static void report_job(const struct status_sink *n, const json_t *before, const json_t *job)
 {
     FREE_AUTO char *note =
         xasprintf("Job %s: %s", status_text(job, "job"), status_text(job, "reason"));
@@ -232,7 +272,7 @@ static void report_job(const struct status_sink *n, const json_t *job)
 }
 
 static void report_new(const struct status_sink *n, const json_t *before, const json_t *after,
-                       void (*report)(const struct status_sink *, const json_t *))
+                       void (*report)(const struct status_sink *, const json_t *, const json_t *))
 {
     const json_t *one;
     size_t i;
@@ -240,7 +280,7 @@ static void report_new(const struct status_sink *n, const json_t *before, const 
     json_array_foreach((json_t *)after, i, one)
     {
         if (!has_equal(before, one))
-            report(n, one);
+            report(n, before, one);
     }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Pods that do not start, explained in the words of the scheduler and the kubelet.
+/* Pods that do not start or are not created, explained in the words of the scheduler, the kubelet
+ * and the API server.
  *
  * In: the pods as observed. Out: a verdict with a reason and the words.
  *
@@ -106,6 +107,20 @@ static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
     return true;
 }
 
+/* The API server takes no further pod of a StatefulSet that needs one. */
+static bool creation_refused(const struct facts *f, enum cluster_child set, struct verdict *v)
+{
+    const char *words = f->in->child[set].refusal;
+
+    if (!words)
+        return false;
+    *v = status_verdict(STATUS_FALSE, REASON_FAILED_CREATE,
+                        xasprintf("StatefulSet %s%s: the API server takes no further pod: %s",
+                                  f->in->cluster->name, set == CLUSTER_HEAD_SET ? "-head" : "",
+                                  words));
+    return true;
+}
+
 bool status_pod_stuck(const struct facts *f, bool head_only, struct verdict *v)
 {
     for (size_t i = 0; i < f->in->npods; i++) {
@@ -114,7 +129,8 @@ bool status_pod_stuck(const struct facts *f, bool head_only, struct verdict *v)
         if ((!head_only || pod->vpid == 0) && !pod->deleting && pod_stuck(pod, v))
             return true;
     }
-    return false;
+    return creation_refused(f, CLUSTER_HEAD_SET, v) ||
+           (!head_only && creation_refused(f, CLUSTER_MEMBER_SET, v));
 }
 
 uint32_t status_updated_pods(const struct facts *f)

@@ -21,11 +21,12 @@ enum reason_trait {
     X(AS_EXPECTED, "AsExpected", REASON_PLAIN)                                                     \
     X(CAMPAIGN_REJECTED, "CampaignRejected", REASON_PLAIN)                                         \
     X(CERTIFICATE_INVALID, "CertificateInvalid", REASON_PLAIN)                                     \
-    X(CERTIFICATE_MISSING, "CertificateMissing", REASON_PLAIN)                                     \
+    X(CERTIFICATE_MISSING, "CertificateMissing", REASON_PASSING)                                   \
     X(CERTIFICATE_NOT_RENEWED, "CertificateNotRenewed", REASON_ASIDE)                              \
     X(CONNECTING, "Connecting", REASON_CALM)                                                       \
     X(DAEMON_CRASHES, "DaemonCrashes", REASON_PLAIN)                                               \
     X(DRAINING, "Draining", REASON_PLAIN)                                                          \
+    X(FAILED_CREATE, "FailedCreate", REASON_PLAIN)                                                 \
     X(FORMING, "Forming", REASON_CALM)                                                             \
     X(GROWING, "Growing", REASON_PLAIN)                                                            \
     X(HEAD_NOT_READY, "HeadNotReady", REASON_CALM)                                                 \
@@ -63,8 +64,10 @@ enum reason_trait {
     X(GRANTED, "Granted", REASON_PLAIN)                                                            \
     X(HEAD_UP, "HeadUp", REASON_PLAIN)                                                             \
     X(JOB_ENDED, "JobEnded", REASON_PLAIN)                                                         \
+    X(LOSS_EXPLAINED, "LossExplained", REASON_PLAIN)                                               \
     X(MEMBER_LOST, "MemberLost", REASON_PLAIN)                                                     \
     X(MEMBERS_RELEASED, "MembersReleased", REASON_PLAIN)                                           \
+    X(POD_REPLACED, "PodReplaced", REASON_PLAIN)                                                   \
     X(RELEASE_ASKED, "ReleaseAsked", REASON_PLAIN)                                                 \
     X(RELEASE_CANCELLED, "ReleaseCancelled", REASON_PLAIN)                                         \
     X(RESUMED, "Resumed", REASON_PLAIN)                                                            \

@@ -108,6 +108,28 @@ static void put_contact(json_t *status, const struct plan_input *in)
     json_object_set_new(status, "lastHeadContact", json_string(text));
 }
 
+/* While the authority is being replaced, the revision of the former one stays. */
+static void put_authority(json_t *status, const struct plan_input *in)
+{
+    json_t *before = json_object_get(in->cluster->status, "authorityRevision");
+
+    if (in->authority_revision >= 0)
+        json_object_set_new(status, "authorityRevision", json_integer(in->authority_revision));
+    else if (before)
+        json_object_set(status, "authorityRevision", before);
+}
+
+/* While the operator connects to a head, the members that were wired before are taken for wired: a
+ * restart of the operator alone changes no status. */
+static json_t *ready_members(const struct facts *f)
+{
+    const json_t *known = json_object_get(f->in->cluster->status, "readyReplicas");
+
+    if (f->in->head.link == PLAN_LINK_CONNECTING && json_is_integer(known))
+        return json_deep_copy(known);
+    return json_integer(f->wired);
+}
+
 json_t *status_build(const struct plan_input *in, const struct plan *p,
                      const struct status_trouble *trouble)
 {
@@ -124,10 +146,12 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
     FREE_AUTO char *selector = cluster_selector(c);
     json_t *status = cluster_record_encode(&p->record);
     put_contact(status, in);
+    put_authority(status, in);
     status_put_history(status, in);
+    status_put_owners(status, in);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
     json_object_set_new(status, "replicas", json_integer(f.pods));
-    json_object_set_new(status, "readyReplicas", json_integer(f.wired));
+    json_object_set_new(status, "readyReplicas", ready_members(&f));
     json_object_set_new(status, "updatedReplicas", json_integer(status_updated_pods(&f)));
     if (in->child[CLUSTER_MEMBER_SET].revision)
         json_object_set_new(status, "revision",
@@ -189,6 +213,7 @@ static json_t *essential_part(const json_t *status)
     json_object_del(o, "replicas");
     json_object_del(o, "readyReplicas");
     json_object_del(o, "updatedReplicas");
+    json_object_del(o, "revision");
     json_object_del(json_object_get(o, "campaign"), "waitingFor");
     json_array_foreach(json_object_get(o, "releases"), i, c)
     {
@@ -344,48 +369,6 @@ static void events_of_size(const struct status_sink *n, const json_t *before, co
     n->fn(false, REASON_GROWING, note, n->arg);
 }
 
-static bool has_grant(const json_t *list, json_int_t number)
-{
-    const json_t *one;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, one)
-    {
-        if (json_integer_value(json_object_get(one, "number")) == number)
-            return true;
-    }
-    return false;
-}
-
-/* The requests of applications, and the members that they were granted. */
-static void events_of_grants(const struct status_sink *n, const json_t *before, const json_t *after)
-{
-    const json_t *was = json_object_get(before, "grants"), *is = json_object_get(after, "grants");
-    const json_t *known = json_object_get(was, "running"), *one;
-    json_int_t old = json_integer_value(json_object_get(was, "members"));
-    json_int_t now = json_integer_value(json_object_get(is, "members"));
-    size_t i;
-
-    json_array_foreach(json_object_get(is, "running"), i, one)
-    {
-        json_int_t number = json_integer_value(json_object_get(one, "number"));
-        bool extend = strcmp(status_text(one, "kind"), "Extend") == 0;
-
-        if (has_grant(known, number))
-            continue;
-        FREE_AUTO char *note = xasprintf(
-            "An application %s (alloc-%lld); the size is spec.replicas%+lld when it is complete",
-            extend ? "extends the DVM" : "releases members", (long long)number,
-            (long long)json_integer_value(json_object_get(one, "members")));
-        n->fn(false, extend ? REASON_EXTENSION_ASKED : REASON_RELEASE_ASKED, note, n->arg);
-    }
-    if (old == now)
-        return;
-    FREE_AUTO char *note =
-        xasprintf("The size is now spec.replicas%+lld by requests of applications", (long long)now);
-    n->fn(false, REASON_GRANTED, note, n->arg);
-}
-
 void status_events(const json_t *before, const json_t *after, status_event_fn *fn, void *arg)
 {
     struct status_sink n = {.fn = fn, .arg = arg};
@@ -396,7 +379,7 @@ void status_events(const json_t *before, const json_t *after, status_event_fn *f
 
         fn(false, REASON_HEAD_UP, note, arg);
     }
-    events_of_grants(&n, before, after);
+    status_grant_events(&n, before, after);
     events_of_size(&n, before, after);
     events_of_campaign(&n, before, after, "lastCampaign", event_of_ended);
     events_of_campaign(&n, before, after, "campaign", event_of_running);

@@ -43,6 +43,11 @@ void status_history_events(const struct status_sink *n, const json_t *before, co
 /* The first release that runs; false: there is none. */
 bool status_release_runs(const struct facts *f, struct verdict *v);
 
+/* grants.c: the owners of requests of applications, in the status and as Events. */
+#define STATUS_OWNERS_MAX 64
+void status_put_owners(json_t *status, const struct plan_input *in);
+void status_grant_events(const struct status_sink *n, const json_t *before, const json_t *after);
+
 /* conditions.c */
 struct verdict condition_available(const struct facts *f);
 struct verdict condition_progressing(const struct facts *f);

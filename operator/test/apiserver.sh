@@ -14,6 +14,7 @@ usage: apiserver.sh start DIR           etcd and a server; prints KUBECONFIG=…
        apiserver.sh server-kill DIR N   ends it with SIGKILL
        apiserver.sh compact DIR         makes etcd forget all versions but the last
        apiserver.sh built               whether the programs are there
+SERVICE_RANGE: addresses of the Services, 10.0.0.0/24 by default.
 The kubeconfig has the contexts "token" (current), "cert", "nobody" (a wrong token), "stranger" (a wrong authority),
 "operator-a" and "operator-b", whose writes are listed in DIR/audit.log.
 END
@@ -192,7 +193,7 @@ start_server() {
             --endpoint-reconciler-type none --secure-port "$port" --cert-dir "$dir" \
             --tls-cert-file "$dir/server.crt" --tls-private-key-file "$dir/server.key" \
             --client-ca-file "$dir/ca.crt" --token-auth-file "$dir/tokens.csv" \
-            --authorization-mode RBAC --service-cluster-ip-range 10.0.0.0/24 \
+            --authorization-mode RBAC --service-cluster-ip-range "${SERVICE_RANGE:-10.0.0.0/24}" \
             --service-account-key-file "$dir/sa.key" --service-account-signing-key-file "$dir/sa.key" \
             --service-account-issuer https://kubernetes.default.svc \
             --audit-policy-file "$dir/audit.yaml" --audit-log-path "$dir/audit.log" \

@@ -14,12 +14,15 @@ setup() {
     new_namespace
     start_proxy
     make -s -C "$repo" build/probe/wallclock.so >&2
-    plain_port=$((head_port + 10000))
+    plain_port=$((head_port - 1))
     metrics_addr=127.0.0.1:$plain_port
     export WALLCLOCK=$dir/shift
     operator_env=(LD_PRELOAD="$repo/build/probe/wallclock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}")
 }
-teardown() { end_programs; }
+teardown() {
+    touch "$dir/no-kubelet"
+    end_programs
+}
 
 days_behind() { echo $(($1 * -86400)) > "$dir/shift"; }
 fingerprint() { secret_file "$1" tls.crt | openssl x509 -noout -fingerprint; }
@@ -32,7 +35,8 @@ first_end_after_days() { [ "$(first_end)" -gt $(($(date +%s) + $1 * 86400)) ]; }
 
 is_as_expected() { [ "$(status_of '{.status.conditions[?(@.type=="Degraded")].reason}')" = AsExpected ]; }
 
-# issued DAYS: the cluster runs with certificates of so many days ago.
+# issued DAYS [COMMAND...]: the cluster runs with certificates of so many days ago; the command comes before the operator
+# knows what day it is.
 issued() {
     local role
     days_behind "$1"
@@ -40,6 +44,7 @@ issued() {
     declare -gA before=()
     for role in head member operator user ca; do before[$role]=$(fingerprint "x-$role"); done
     authority=$(kn get secret x-ca -o jsonpath='{.metadata.resourceVersion}')
+    "${@:2}"
     days_behind 0
 }
 
@@ -79,11 +84,10 @@ issued() {
 }
 
 @test "a certificate that cannot be renewed makes the cluster Degraded in time, and Ready" {
-    issued 70
-    kn delete secret x-ca >&2
+    issued 70 kn patch secret x-ca --type merge -p '{"stringData": {"tls.key": "garbage"}}'
     poke
     condition Degraded CertificateNotRenewed
-    [[ $(status_of '{.status.conditions[?(@.type=="Degraded")].message}') == *"Secret x-head: the certificate ends at 2"*"authority is lost"* ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Degraded")].message}') == *"Secret x-head: the certificate ends at 2"*"reading the key of a certificate authority"* ]]
     becomes '{.status.conditions[?(@.type=="Ready")].status}' True
     until_true 30 says CertificateNotRenewed "Secret x-head: the certificate ends at 2"
     [ "$(fingerprint x-head)" = "${before[head]}" ]
@@ -102,4 +106,92 @@ issued() {
     kn delete secret x-member >&2
     until_true 90 lasts_days member 89
     until_true 30 is_as_expected
+}
+
+# kubelet: the head's files follow its Secret, as those of a pod do, until the end of the test.
+kubelet() {
+    (while [ ! -e "$dir/no-kubelet" ]; do
+        for key in ca.crt tls.crt tls.key; do secret_file x-head "$key" > "$dir/head/$key.new" && mv "$dir/head/$key.new" "$dir/head/$key"; done
+        sleep 0.5
+    done) > "$dir/kubelet.log" 2>&1 3>&- &
+    echo $! > "$dir/kubelet.pid"
+}
+authorities() { secret_file "x-$1" ca.crt | grep -c BEGIN; }
+new_revision() { kn patch dvm x --type merge -p "{\"spec\": {\"security\": {\"authorityRevision\": $1}}}" >&2; }
+revision_is() { [ "$(status_of '{.status.authorityRevision}')" = "$1" ]; }
+# of_one_authority: all certificates are of the authority in x-ca, and it alone is trusted.
+of_one_authority() {
+    local role
+    secret_file x-ca tls.crt > "$dir/ca.crt"
+    for role in head member operator user ca; do
+        secret_file "x-$role" ca.crt | diff - "$dir/ca.crt" > /dev/null || return 1
+        secret_file "x-$role" tls.crt > "$dir/leaf.crt"
+        openssl verify -CAfile "$dir/ca.crt" "$dir/leaf.crt" > /dev/null || return 1
+    done
+}
+
+@test "a new authority is asked for: all trust both, then certificates follow, then the old one is forgotten" {
+    local before writes
+    running 2 '"security": {"overlapSeconds": 10}'
+    kubelet
+    revision_is 0
+    before=$(fingerprint x-ca) writes=$(requests '^(PATCH|POST) .*/secrets')
+    new_revision 1
+    until_true 60 revision_is 1
+    of_one_authority
+    [ "$(fingerprint x-ca)" != "$before" ]
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True
+    # New authority; four bundles; mark; four certificates; mark; bundle of one; four bundles.
+    [ "$(requests '^(PATCH|POST) .*/secrets')" -eq $((writes + 16)) ]
+    scale 3
+    becomes '{.spec.replicas}' 3 sts/x
+    run kn patch dvm x --type merge -p '{"spec": {"security": {"authorityRevision": 0}}}'
+    [ "$status" -ne 0 ]
+    [[ $output == *"authorityRevision cannot be reduced"* ]]
+}
+
+@test "an operator that is killed after each write changes the authority once" {
+    local seen kills=0
+    running 2 '"security": {"overlapSeconds": 10}'
+    kubelet
+    new_revision 7
+    until revision_is 7; do
+        seen=$(requests '^(PATCH|POST) .*/secrets')
+        until [ "$(requests '^(PATCH|POST) .*/secrets')" -gt "$seen" ] || revision_is 7; do sleep 0.02; done
+        revision_is 7 && break
+        end_operator KILL
+        kills=$((kills + 1))
+        [ "$kills" -lt 40 ]
+        start_operator
+    done
+    [ "$kills" -ge 5 ]
+    of_one_authority
+    [ "$(grep -c 'a new authority issues' "$dir/operator.log")" -le 1 ]
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True
+}
+
+@test "a lost authority is replaced, also together with a certificate, and the cluster stays Available" {
+    running 2 '"security": {"overlapSeconds": 10}'
+    kubelet
+    end_operator TERM
+    kn delete secret x-ca x-member >&2
+    start_operator
+    appears secret/x-ca
+    appears secret/x-member
+    [ "$(authorities head)" -eq 2 ]
+    until_true 60 of_one_authority
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True
+    scale 3
+    becomes '{.spec.replicas}' 3 sts/x
+}
+
+@test "all Secrets are lost: they are created anew, and the cluster is Available when the head has read them" {
+    running 2 '"security": {"overlapSeconds": 10}'
+    kubelet
+    end_operator TERM
+    kn delete secret x-ca x-head x-member x-operator x-user >&2
+    start_operator
+    appears secret/x-user
+    of_one_authority
+    becomes '{.status.conditions[?(@.type=="Available")].status}' True
 }

@@ -151,3 +151,42 @@ who_may() {
     kill -KILL "$(cat "$dir/operator.pid")"
     [ "$status" -eq 0 ]
 }
+
+@test "helm test starts a DVM and a pod that runs a job in it, and the API server accepts both" {
+    rendered --show-only templates/tests/job.yaml > "$dir/job.yaml"
+    grep -q '^kind: DvmCluster' "$dir/job.yaml"
+    kn apply --dry-run=server -f "$dir/job.yaml" >&2
+    rendered --set watchNamespaces="{$ns-a,$ns-b}" --show-only templates/tests/job.yaml | grep -c "namespace: $ns-a" | grep -qx 2
+    run rendered --set testJob=false --show-only templates/tests/job.yaml
+    [ "$status" -ne 0 ]
+    run rendered --set networkPolicy.daemons.enabled=true --show-only templates/tests/job.yaml
+    [ "$status" -ne 0 ]
+}
+
+@test "crds.manage makes the CRD an object of the release that an uninstall keeps" {
+    rendered --set crds.manage=true --show-only templates/crd.yaml > "$dir/crd.yaml"
+    grep -q 'helm.sh/resource-policy: keep' "$dir/crd.yaml"
+    k apply --server-side --force-conflicts --dry-run=server -f "$dir/crd.yaml" >&2
+    k create --dry-run=client -o json -f "$dir/crd.yaml" | jq -S .spec > "$dir/managed.json"
+    k create --dry-run=client -o json -f "$repo/crds/dvm.openpmix.io_dvmclusters.yaml" | jq -S .spec | diff - "$dir/managed.json"
+    run rendered --show-only templates/crd.yaml
+    [ "$status" -ne 0 ]
+}
+
+@test "a digest names the operator's image in place of a tag" {
+    local digest
+    digest=sha256:$(printf 'x' | sha256sum | cut -d' ' -f1)
+    rendered --set "image.digest=$digest" --show-only templates/deployment.yaml | grep -qF "image: \"dvm-operator@$digest\""
+    run rendered --set image.digest=sha256:short
+    [ "$status" -ne 0 ]
+}
+
+@test "with everything turned on the chart gives the objects of operator/test/chart-all.yaml" {
+    local golden=$repo/operator/test/chart-all.yaml
+    ns=dvm rendered --set highAvailability=true,serviceMonitor=true,certManager=true --set watchNamespaces="{a,b}" \
+        --set networkPolicy.operator.enabled=true,networkPolicy.daemons.enabled=true,networkPolicy.daemons.clusters="{x}" > "$dir/all.yaml"
+    # The template policy and the roles are compared with the plain manifest.
+    awk 'BEGIN { RS = "---\n"; ORS = "---\n" } !/kind: (ValidatingAdmission|ClusterRole)/' "$dir/all.yaml" > "$dir/golden.yaml"
+    [ -z "${UPDATE_GOLDEN:-}" ] || cp "$dir/golden.yaml" "$golden"
+    diff -u "$golden" "$dir/golden.yaml" || { echo "if this is meant: UPDATE_GOLDEN=1 ci/bats.sh operator/test/chart.bats"; return 1; }
+}

@@ -9,20 +9,13 @@ load lib
 
 setup_file() {
     start_api
-    if ! manager_built; then return 0; fi
-    "$BIN_DIR/kube-controller-manager" --kubeconfig "$API_DIR/kubeconfig" --leader-elect=false \
-        --controllers=statefulset-controller,garbage-collector-controller,namespace-controller,disruption-controller \
-        --concurrent-gc-syncs 2 --bind-address 127.0.0.1 --secure-port 0 \
-        --cert-dir "$API_DIR" > "$API_DIR/manager.log" 2>&1 < /dev/null 3>&- &
-    echo $! > "$API_DIR/manager-pid"
+    start_manager statefulset-controller,garbage-collector-controller,namespace-controller,disruption-controller
 }
 
 teardown_file() {
-    [ ! -s "$API_DIR/manager-pid" ] || kill -KILL "$(cat "$API_DIR/manager-pid")" || true
+    end_manager
     stop_api
 }
-
-manager_built() { "$api" built && [ -x "$BIN_DIR/kube-controller-manager" ]; }
 
 setup() {
     manager_built || skip "kube-controller-manager not built"
@@ -31,35 +24,24 @@ setup() {
 
 teardown() { end_programs; }
 
-uid_of() { kn get "$1" -o jsonpath='{.metadata.uid}'; }
+# has_pods REPLICAS [MORE-SPEC]: as running, and all pods are there.
+has_pods() {
+    running "$@"
+    becomes '{.status.replicas}' "$1"
+    appears pod/x-head-0
+}
 pods_are() { [ "$(pods)" = "$1" ]; }
 pods() { kn get pods -o name | sort | tr '\n' ' '; }
 
-# waits NAME REASON: the kubelet's status of a container that does not start.
-waits() {
-    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
-        {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": false, \"restartCount\": 0,
-         \"state\": {\"waiting\": {\"reason\": \"$2\", \"message\": \"as told\"}}}]}}" >&2
-}
-
-# runs NAME: the kubelet's status of a container that runs.
-runs() {
-    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
-        {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": true, \"restartCount\": 0,
-         \"state\": {\"running\": {\"startedAt\": \"2024-01-01T00:00:00Z\"}}}]}}" >&2
-}
-
 @test "C16: pods are named by their vpids and counted in status.replicas" {
-    running 3
-    becomes '{.status.replicas}' 3
+    has_pods 3
     [ "$(pods)" = "pod/x-1 pod/x-2 pod/x-3 pod/x-head-0 " ]
     [ "$(kn get pod x-2 -o jsonpath='{.spec.subdomain}.{.spec.hostname}')" = x.x-2 ]
     [[ $(kn get pod x-2 -o jsonpath='{.spec.containers[0].args}') == *'"--role","member"'*'"--hostname-vpid"'* ]]
 }
 
 @test "C17: pods are removed only after the campaign, and the other members keep their pods" {
-    running 3
-    becomes '{.status.replicas}' 3
+    has_pods 3
     stays=$(uid_of pod/x-2) goes=$(uid_of pod/x-3)
     order 'hold?on=1'
     scale 2
@@ -73,8 +55,7 @@ runs() {
 }
 
 @test "a scale-down that is reverted before its first step gives new pods, never parked ones" {
-    running 4
-    becomes '{.status.replicas}' 4
+    has_pods 4
     three=$(uid_of pod/x-3)
     order 'hold?on=1'
     scale 2
@@ -105,6 +86,53 @@ runs() {
     [ "$(kn get pod x-head-0 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
 }
 
+# quota PODS: as the controller of quotas would write it; the API server counts the pods itself.
+quota() {
+    kn create quota few --hard="pods=$1" --dry-run=client -o json | kn apply -f - >&2
+    kn patch quota few --subresource=status --type merge -p "{\"status\": {\"hard\": {\"pods\": \"$1\"}}}" >&2
+}
+
+@test "C22: pods that a quota keeps away are explained in the API server's words, and jobs can start meanwhile" {
+    quota 3
+    kn patch quota few --subresource=status --type merge -p '{"status": {"used": {"pods": "0"}}}' >&2
+    running 4
+    order 'cap?n=2'
+    condition Progressing FailedCreate
+    condition Degraded FailedCreate
+    condition Available SomeMembersWired
+    message=$(status_of '{.status.conditions[?(@.type=="Progressing")].message}')
+    [[ $message == 'StatefulSet x: the API server takes no further pod: '*'exceeded quota: few, requested: pods=1, used: pods=3, limited: pods=3'* ]]
+    until_true 30 says FailedCreate "exceeded quota: few"
+    # A size that a full quota does not allow is worked towards all the same.
+    scale 5
+    becomes '{.spec.replicas}' 5 sts/x
+    condition Progressing FailedCreate
+    quota 9
+    until_true 60 has_after_retry sts/x 5
+    order cap
+    condition Progressing UpToDate
+    condition Degraded AsExpected
+}
+
+@test "C22: a head whose pod a quota keeps away is explained, and comes when it may" {
+    quota 0
+    kn patch quota few --subresource=status --type merge -p '{"status": {"used": {"pods": "0"}}}' >&2
+    start_operator
+    make_cluster 1
+    condition Available FailedCreate
+    becomes '{.spec.replicas}' 1 sts/x # a full quota is no mistake of the template
+    quota 9
+    until_true 60 has_after_retry sts/x-head 1
+    until_true 60 has_after_retry sts/x 1
+    condition Available HeadNotReady
+}
+
+# has_after_retry SET PODS: a change makes the set's controller try again at once, not after its pause.
+has_after_retry() {
+    kn annotate "$1" again="$RANDOM$SECONDS" --overwrite >&2
+    [ "$(kn get "$1" -o jsonpath='{.status.replicas}')" = "$2" ]
+}
+
 # unschedulable NAME WORDS: the scheduler's condition of a pod that no node takes.
 unschedulable() {
     kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"conditions\": [
@@ -112,8 +140,7 @@ unschedulable() {
 }
 
 @test "a pod that no node takes is explained in the scheduler's words, and jobs can start meanwhile" {
-    running 3
-    becomes '{.status.replicas}' 3
+    has_pods 3
     unschedulable x-3 "0/2 nodes are available: 2 Insufficient memory."
     order 'cap?n=2'
     condition Progressing Unschedulable
@@ -126,6 +153,51 @@ unschedulable() {
     condition Degraded AsExpected
     condition Available AllMembersWired
     condition Ready UpToDate
+}
+
+# crashes NAME REASON: the kubelet's status of a container that has ended again and again.
+crashes() {
+    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
+        {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": false, \"restartCount\": 3,
+         \"state\": {\"waiting\": {\"reason\": \"CrashLoopBackOff\", \"message\": \"as told\"}},
+         \"lastState\": {\"terminated\": {\"reason\": \"$2\", \"exitCode\": 137, \"startedAt\": \"$(date -u +%FT%TZ)\", \"finishedAt\": \"$(date -u +%FT%TZ)\"}}}]}}" >&2
+}
+
+@test "C22: a member whose memory is full is lost with that cause, and gets a new pod; one that fails otherwise keeps its pod" {
+    has_pods 3
+    for v in 1 2 3; do runs "x-$v"; done
+    first=$(uid_of pod/x-2) other=$(uid_of pod/x-3)
+    order 'lose?vpid=3&cause=broken%20link'
+    until_true 30 says MemberLost "Daemon 3 is lost: broken link"
+    crashes x-3 Error
+    until_true 30 says LossExplained "Daemon 3 is lost: broken link; the container ended with Error (exit code 137)"
+    order 'lose?vpid=2&cause=broken%20link'
+    until_true 30 says MemberLost "Daemon 2 is lost: broken link"
+    crashes x-2 OOMKilled # the kubelet's words come later than the head's
+    until_true 30 says LossExplained "Daemon 2 is lost: broken link; the container ended with OOMKilled (exit code 137)"
+    [ "$(status_of '{.status.losses[?(@.vpid==2)].cause}')" = "broken link; the container ended with OOMKilled (exit code 137)" ]
+    replaced() { exists pod/x-2 && [ "$(uid_of pod/x-2)" != "$first" ]; }
+    until_true 60 replaced
+    until_true 30 says PodReplaced "Pod x-2: the daemon ends repeatedly for want of memory."
+    [ "$(uid_of pod/x-3)" = "$other" ]
+    crashes x-1 Error # and here earlier
+    a_pass_is_done
+    order 'lose?vpid=1&cause=silent'
+    until_true 30 says MemberLost "Daemon 1 is lost: silent; the container ended with Error (exit code 137)"
+}
+
+@test "C22: a loss on a node that does not answer is explained when the node is declared not ready" {
+    has_pods 2
+    for v in 1 2; do
+        kn patch pod "x-$v" --subresource=status --type merge -p '{"status": {"conditions": [
+            {"type": "ContainersReady", "status": "True"}, {"type": "Ready", "status": "True"}]}}' >&2
+    done
+    order 'lose?vpid=2&cause=silent'
+    until_true 30 says MemberLost "Daemon 2 is lost: silent"
+    kn patch pod x-2 --subresource=status --type merge -p '{"status": {"conditions": [
+        {"type": "ContainersReady", "status": "True"}, {"type": "Ready", "status": "False"}]}}' >&2 # as the controller of nodes does
+    until_true 30 says LossExplained "Daemon 2 is lost: silent; its node is not ready"
+    [ "$(kn get events -o name --field-selector reason=MemberLost | wc -l)" = 1 ]
 }
 
 # node_lost NAME: what is left of a pod whose node does not answer: it is deleted by the eviction of the taint, and no
@@ -145,8 +217,7 @@ END
 }
 
 @test "a pod of a lost node is replaced when its daemon is lost, and not with nodeLost Wait" {
-    running 2 '"faults": {"nodeLost": "Wait"}'
-    becomes '{.status.replicas}' 2
+    has_pods 2 '"faults": {"nodeLost": "Wait"}'
     on_a_node x-2
     waits x-2 CrashLoopBackOff
     condition Degraded DaemonCrashes # the operator has seen the pod on its node
@@ -174,16 +245,21 @@ all_run() {
 }
 
 image_of() { kn get pod "$1" -o jsonpath='{.spec.containers[0].image}'; }
+# is_calm_and_has_image POD IMAGE: the head says all the time that no job ends with it.
+is_calm_and_has_image() {
+    order 'busy?n=0'
+    has_image "$@"
+}
 has_image() { [ "$(image_of "$1" 2> /dev/null)" = "$2" ]; }
 
-@test "rolling update: pods are replaced from the highest down, each after its campaign, and the head's pod stays" {
+@test "rolling update: pods are replaced from the highest down, each after its campaign, the head's when no job ends with it" {
     local v head first
-    running 3
-    becomes '{.status.replicas}' 3
+    has_pods 3
     all_run
     first=$(image_of x-1)
     condition Progressing UpToDate
     head=$(uid_of pod/x-head-0)
+    order 'busy?n=1'
     order 'hold?on=1'
     kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
     for v in 3 2 1; do
@@ -195,21 +271,22 @@ has_image() { [ "$(image_of "$1" 2> /dev/null)" = "$2" ]; }
         [ "$(status_of '{.status.updatedReplicas}')" = $((3 - v)) ]
         order 'advance?phase=Complete'
         until_true 30 has_image "x-$v" example.test/daemon:2
-        becomes '{.status.lastCampaign.phase}' Complete
+        becomes '{.status.lastCampaign.targetRange.first}' "$v"
         [ "$(status_of '{.status.campaign}')" = "" ] # the next one waits for the new daemon
         runs "x-$v"
         order "join?vpid=$v"
     done
     becomes '{.status.updatedReplicas}' 3
-    condition Progressing OutdatedPods # the head's
+    condition Progressing Updating
     [ "$(uid_of pod/x-head-0)" = "$head" ]
+    until_true 60 is_calm_and_has_image x-head-0 example.test/daemon:2
+    condition Progressing UpToDate
     [ "$(count 'PUT campaign')" -eq 3 ]
 }
 
 @test "rolling update: an image that cannot be pulled stops it at the first pod, and a corrected one goes on" {
     local first
-    running 3
-    becomes '{.status.replicas}' 3
+    has_pods 3
     all_run
     first=$(image_of x-1)
     condition Progressing UpToDate
@@ -241,13 +318,12 @@ has_image() { [ "$(image_of "$1" 2> /dev/null)" = "$2" ]; }
     until_true 30 names_both
     [ "$(uid_of pod/x-1)" = "$before" ]
     kn delete pod x-1 x-head-0 --grace-period=0 --force >&2
+    until_true 30 has_image x-1 example.test/daemon:2
     condition Progressing UpToDate
-    [ "$(kn get pod x-1 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
 }
 
 @test "a restarted operator does not report a running head as unreachable" {
-    running 2
-    becomes '{.status.replicas}' 2
+    has_pods 2
     runs x-head-0
     end_operator KILL
     start_operator
@@ -257,8 +333,7 @@ has_image() { [ "$(image_of "$1" 2> /dev/null)" = "$2" ]; }
 }
 
 @test "suspended means that no pod is left" {
-    running 2
-    becomes '{.status.replicas}' 2
+    has_pods 2
     kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
     becomes '{.status.campaign.phase}' Draining
     order away
@@ -284,8 +359,7 @@ has_image() { [ "$(image_of "$1" 2> /dev/null)" = "$2" ]; }
 }
 
 @test "objects kept by --cascade=orphan are not taken over, and the condition tells the way out" {
-    running 2
-    becomes '{.status.replicas}' 2
+    has_pods 2
     uid=$(uid_of sts/x)
     kn delete dvm x --cascade=orphan --timeout=60s >&2
     make_cluster 2
@@ -302,8 +376,7 @@ has_image() { [ "$(image_of "$1" 2> /dev/null)" = "$2" ]; }
 @test "deleting the resource leaves no object" {
     local kinds=pods,services,secrets,statefulsets,poddisruptionbudgets,controllerrevisions,endpoints,configmaps
     before=$(kn get "$kinds" -o name)
-    running 2
-    becomes '{.status.replicas}' 2
+    has_pods 2
     kn delete dvm x --timeout=60s >&2
     as_before() { [ "$(kn get "$kinds" -o name)" = "$before" ]; }
     until_true 60 as_before

@@ -2,9 +2,11 @@
 /* A stand-in for the head in tests of the operator: the control API, with faults on request.
  *
  *   fakehead DIR [PORT]
+ *   fakehead --many FILE
  *
- * DIR has ca.crt, tls.crt and tls.key; the ports are written to DIR/ports. The second, plain port
- * takes the orders of the test:
+ * DIR has ca.crt, tls.crt and tls.key; the ports are written to DIR/ports. With --many each line of
+ * FILE is "DIR ADDRESS": one head at that address and the port of the control API, without orders;
+ * "ready" is printed when all listen. The second, plain port takes the orders of the test:
  *
  *   POST /hold?on=0|1            campaigns stay in phase Draining
  *   POST /advance?phase=P        all running campaigns enter this phase
@@ -13,6 +15,7 @@
  *   POST /refuse?status=&reason= refuses the next campaign
  *   POST /cap?n=                 at most n members are wired
  *   POST /release?vpid=N         member N leaves by a campaign of its own; /advance ends it
+ *   POST /busy?n=N               so many jobs run
  *   POST /join?vpid=N            the daemon of a new pod has this vpid, after a shrink that kept
  * the size POST /lose?vpid=N&cause=TEXT member N is lost, and the job on it ends; until /cap GET
  * /log                     the requests of the operator, in order */
@@ -33,6 +36,7 @@
 #define STREAMS_MAX 16
 #define CAMPAIGNS_MAX 256
 #define PARKED_MAX 64
+#define BEAT_MS 4000
 
 struct fake;
 struct stream_ref { /* a stream, for the callback that reports its end */
@@ -44,7 +48,9 @@ struct fake {
     struct loop *loop;
     struct tls_ctx *tls;
     struct httpd *control, *orders;
+    const char *addr;
     uint16_t port;
+    struct fake *next; /* --many */
     int lives;
     int asked; /* requested by applications in this incarnation */
     char incarnation[17];
@@ -363,7 +369,7 @@ static void on_events(struct httpd_req *req, void *arg)
 
 static int open_control(struct fake *f, struct err *err)
 {
-    struct httpd_opts o = {.addr = "127.0.0.1",
+    struct httpd_opts o = {.addr = f->addr,
                            .port = f->port,
                            .tls = f->tls,
                            .max_body = API_BODY_MAX,
@@ -515,6 +521,20 @@ static void on_release(struct httpd_req *req, void *arg)
     orders_done(req);
 }
 
+static void on_busy(struct httpd_req *req, void *arg)
+{
+    struct fake *f = arg;
+    const char *n = httpd_query(req, "n");
+    FREE_AUTO char *line =
+        xasprintf("{\"type\": \"" API_BEAT "\", \"boundJobs\": %s}\n", n ? n : "1");
+
+    for (int i = 0; i < STREAMS_MAX; i++) {
+        if (f->streams[i] && httpd_stream_send(f->streams[i], line, strlen(line)))
+            log_warn("slow reader");
+    }
+    orders_done(req);
+}
+
 static void on_join(struct httpd_req *req, void *arg)
 {
     struct fake *f = arg;
@@ -556,9 +576,10 @@ static const struct order ORDERS[] = {
     {"POST", "/refuse", on_refuse},   {"POST", "/cap", on_cap},
     {"POST", "/lower", on_lower},     {"POST", "/ask", on_ask},
     {"POST", "/release", on_release}, {"POST", "/lose", on_lose},
-    {"GET", "/log", on_log}};
+    {"POST", "/busy", on_busy},       {"GET", "/log", on_log}};
 
-static int open_all(struct fake *f, const char *dir, struct err *err)
+/* The loop is the caller's. */
+static int open_head(struct fake *f, const char *dir, struct err *err)
 {
     FREE_AUTO char *ca = xasprintf("%s/ca.crt", dir);
     FREE_AUTO char *cert = xasprintf("%s/tls.crt", dir);
@@ -567,49 +588,132 @@ static int open_all(struct fake *f, const char *dir, struct err *err)
 
     f->cap = -1;
     f->log = json_array();
-    f->loop = loop_create(err);
-    f->tls = f->loop ? tls_ctx_create(&files, err) : NULL;
+    f->tls = tls_ctx_create(&files, err);
     if (!f->tls)
         return -1;
     new_life(f);
-    if (open_control(f, err))
-        return -1;
-    f->orders = orders_open(f->loop, ORDERS, sizeof(ORDERS) / sizeof(ORDERS[0]), f, err);
-    return f->orders ? orders_write_ports(f->orders, dir, "CONTROL", f->port, err) : -1;
+    return open_control(f, err);
+}
+
+static void close_head(struct fake *f)
+{
+    end_streams(f);
+    httpd_destroy(f->control);
+    httpd_destroy(f->orders);
+    new_life(f);
+    tls_ctx_destroy(f->tls);
+    json_decref(f->log);
 }
 
 static void on_signal(int signum, void *arg)
 {
-    struct fake *f = arg;
+    loop_stop(arg);
+}
 
-    loop_stop(f->loop);
+static int run_one(struct loop *loop, const char *dir, uint16_t port, struct err *err)
+{
+    static struct fake f;
+
+    f.loop = loop;
+    f.addr = "127.0.0.1";
+    f.port = port;
+    int rc = open_head(&f, dir, err);
+    if (!rc)
+        f.orders = orders_open(loop, ORDERS, sizeof(ORDERS) / sizeof(ORDERS[0]), &f, err);
+    rc = !rc && f.orders ? orders_write_ports(f.orders, dir, "CONTROL", f.port, err) : -1;
+    if (!rc)
+        rc = loop_run(loop, err);
+    close_head(&f);
+    return rc;
+}
+
+/* --- many heads */
+
+struct many {
+    struct loop *loop;
+    struct loop_timer *beat;
+    struct fake *heads;
+};
+
+static void send_beats(void *arg)
+{
+    struct many *m = arg;
+
+    for (struct fake *f = m->heads; f; f = f->next) {
+        for (int i = 0; i < STREAMS_MAX; i++) {
+            if (f->streams[i] && httpd_stream_send(f->streams[i], "\n", 1))
+                log_warn("slow reader");
+        }
+    }
+    loop_timer_arm(m->beat, BEAT_MS);
+}
+
+static int open_many(struct many *m, FILE *list, struct err *err)
+{
+    char dir[512], addr[64];
+
+    while (fscanf(list, "%511s %63s", dir, addr) == 2) {
+        struct fake *f = xcalloc(1, sizeof(*f));
+
+        f->loop = m->loop;
+        f->addr = xstrdup(addr);
+        f->port = API_PORT_CONTROL;
+        f->next = m->heads;
+        m->heads = f;
+        if (open_head(f, dir, err))
+            return -1;
+    }
+    puts("ready");
+    fflush(stdout);
+    return 0;
+}
+
+static int run_many(struct loop *loop, const char *path, struct err *err)
+{
+    struct many m = {.loop = loop};
+    FILE *list = fopen(path, "re");
+
+    if (!list)
+        return err_set(err, "cannot read %s", path);
+    m.beat = loop_timer_create(loop, send_beats, &m);
+    loop_timer_arm(m.beat, BEAT_MS);
+    int rc = open_many(&m, list, err);
+    fclose(list);
+    if (!rc)
+        rc = loop_run(loop, err);
+    loop_timer_destroy(m.beat);
+    while (m.heads) {
+        struct fake *f = m.heads;
+
+        m.heads = f->next;
+        close_head(f);
+        free((char *)(uintptr_t)f->addr);
+        free(f);
+    }
+    return rc;
 }
 
 int main(int argc, char **argv)
 {
-    static struct fake f;
     struct err err = {0};
 
     if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: fakehead DIR [PORT]\n");
+        fprintf(stderr, "usage: fakehead DIR [PORT] | --many FILE\n");
         return 2;
     }
-    f.port = argc == 3 ? (uint16_t)strtoul(argv[2], NULL, 10) : 0;
     log_init("fakehead", LOG_LEVEL_INFO);
-    int rc = open_all(&f, argv[1], &err);
-    if (rc) {
+    struct loop *loop = loop_create(&err);
+    if (!loop) {
         log_error("%s", err.msg);
         return 1;
     }
-    struct loop_signal *term = loop_signal_create(f.loop, SIGTERM, on_signal, &f);
-    rc = loop_run(f.loop, &err);
+    struct loop_signal *term = loop_signal_create(loop, SIGTERM, on_signal, loop);
+    bool many = strcmp(argv[1], "--many") == 0 && argc == 3;
+    uint16_t port = argc == 3 ? (uint16_t)strtoul(argv[2], NULL, 10) : 0;
+    int rc = many ? run_many(loop, argv[2], &err) : run_one(loop, argv[1], port, &err);
+    if (rc)
+        log_error("%s", err.msg);
     loop_signal_destroy(term);
-    end_streams(&f);
-    httpd_destroy(f.control);
-    httpd_destroy(f.orders);
-    new_life(&f);
-    tls_ctx_destroy(f.tls);
-    json_decref(f.log);
-    loop_destroy(f.loop);
+    loop_destroy(loop);
     return rc ? 1 : 0;
 }

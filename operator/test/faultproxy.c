@@ -13,6 +13,9 @@
  *       K: 429 (Retry-After: S), 500, 403, reset, truncated, garbage, hang, lost, or mix (any).
  *       A second order of the same kind replaces the first.
  *   /mend         no more faults
+ *   /kill?pid=P&after=N
+ *       when the Nth write from now on (Events do not count) has been carried out, the process P is
+ *       killed instead of answered; its line in the log has "kill"
  *   /silent?on=1  watches stay open, but nothing arrives on them any more; on=2: also on those that
  *                 are opened later; on=0: on those that are opened later everything arrives
  *   /forget       empties the log
@@ -26,10 +29,10 @@
 #include <signal.h>
 #include <stdio.h>
 
-enum fault { NONE, F429, F500, F403, RESET, TRUNCATED, GARBAGE, HANG, LOST, FAULTS, MIX = FAULTS };
-static const char *const NAMES[FAULTS + 1] = {"-",         "429",     "500",  "403",  "reset",
-                                              "truncated", "garbage", "hang", "lost", "mix"};
-#define RULES_MAX 10
+enum fault { NONE, F429, F500, F403, RESET, TRUNCATED, GARBAGE, HANG, LOST, KILL, FAULTS, MIX };
+static const char *const NAMES[MIX + 1] = {"-",       "429",  "500",  "403",  "reset", "truncated",
+                                           "garbage", "hang", "lost", "kill", "",      "mix"};
+#define RULES_MAX (MIX + 1)
 #define QUIET_MS 2000
 
 struct rule {
@@ -51,6 +54,8 @@ struct proxy {
     struct flow *flows;
     struct rule rules[RULES_MAX];
     bool silent; /* new watches are mute */
+    pid_t victim;
+    unsigned long writes_left; /* until it is killed; 0: it is not */
     unsigned long seed;
     struct buf log;
     const char *url;
@@ -156,11 +161,13 @@ static void on_end(const struct http_answer *a, void *arg)
     bool streamed = f->watch && a->status >= 200 && a->status < 300;
 
     f->call = NULL;
+    if (f->fault == KILL && kill(f->p->victim, SIGKILL))
+        log_warn("process %ld is not killed", (long)f->p->victim);
     if (!f->conn || (streamed && f->mute))
         return;
     if (a->status == 0)
         log_warn("upstream: %s", a->why);
-    if (f->fault == LOST || a->status == 0)
+    if (f->fault == LOST || f->fault == KILL || a->status == 0)
         reset_flow(f);
     else if (streamed)
         fake_stream_end(f->conn);
@@ -236,7 +243,14 @@ static enum fault fault_of(struct proxy *p, const struct rule *r)
     if (r->fault != MIX)
         return r->fault;
     p->seed = p->seed * 6364136223846793005ul + 1442695040888963407ul;
-    return (enum fault)(1 + (p->seed >> 33) % (FAULTS - 1));
+    return (enum fault)(1 + (p->seed >> 33) % (KILL - 1));
+}
+
+/* True if the process is to be killed at this request. */
+static bool is_last_write(struct proxy *p, const char *method, const char *target)
+{
+    return p->writes_left && strcmp(method, "GET") != 0 && !strstr(target, "/events/") &&
+           --p->writes_left == 0;
 }
 
 static void send_garbage(struct flow *f)
@@ -259,6 +273,8 @@ static void on_request(struct fake_conn *c, const char *method, const char *targ
         r && r->retry[0] ? xasprintf("Retry-After: %s\r\n", r->retry) : xstrdup("");
 
     *f = (struct flow){.p = p, .conn = c, .fault = fault_of(p, r)};
+    if (is_last_write(p, method, target))
+        f->fault = KILL;
     f->watch = strstr(target, "watch=1") != NULL;
     f->mute = p->silent;
     DL_APPEND(p->flows, f);
@@ -304,10 +320,10 @@ static void on_fault(struct httpd_req *req, void *arg)
     struct proxy *p = arg;
     const char *kind = query(req, "kind", "mix");
 
-    for (int k = 1; k <= FAULTS; k++) {
+    for (int k = 1; k <= MIX; k++) {
         struct rule *r = &p->rules[k];
 
-        if (strcmp(NAMES[k], kind) != 0)
+        if (k == KILL || k == FAULTS || strcmp(NAMES[k], kind) != 0)
             continue;
         *r = (struct rule){.fault = (enum fault)k,
                            .percent = (unsigned)strtoul(query(req, "percent", "100"), NULL, 10),
@@ -326,6 +342,15 @@ static void on_mend(struct httpd_req *req, void *arg)
     struct proxy *p = arg;
 
     memset(p->rules, 0, sizeof(p->rules));
+    orders_done(req);
+}
+
+static void on_kill(struct httpd_req *req, void *arg)
+{
+    struct proxy *p = arg;
+
+    p->victim = (pid_t)strtol(query(req, "pid", "0"), NULL, 10);
+    p->writes_left = p->victim > 1 ? strtoul(query(req, "after", "1"), NULL, 10) : 0;
     orders_done(req);
 }
 
@@ -382,9 +407,10 @@ static void end_quiet(void *arg)
     p->quiet = NULL;
 }
 
-static const struct order ORDERS[] = {
-    {"POST", "/fault", on_fault},   {"POST", "/mend", on_mend}, {"POST", "/silent", on_silent},
-    {"POST", "/forget", on_forget}, {"GET", "/log", on_log},    {"GET", "/quiet", on_quiet}};
+static const struct order ORDERS[] = {{"POST", "/fault", on_fault},   {"POST", "/mend", on_mend},
+                                      {"POST", "/silent", on_silent}, {"POST", "/kill", on_kill},
+                                      {"POST", "/forget", on_forget}, {"GET", "/log", on_log},
+                                      {"GET", "/quiet", on_quiet}};
 
 static char *read_file(const char *path, struct err *err)
 {

@@ -21,21 +21,6 @@ teardown() {
     end_programs
 }
 
-# Objects that look like those of the cluster x but belong to nobody; the operator must leave them alone.
-bystanders() {
-    kn apply -f - >&2 << 'END'
-{"apiVersion": "v1", "kind": "List", "items": [
- {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "theirs", "labels": {"dvm.openpmix.io/cluster": "x"}},
-  "spec": {"ports": [{"port": 80}]}},
- {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "theirs", "labels": {"dvm.openpmix.io/cluster": "x"}},
-  "spec": {"replicas": 3, "serviceName": "theirs", "selector": {"matchLabels": {"a": "b"}},
-           "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}]}
-END
-    versions_of_bystanders
-}
-versions_of_bystanders() { kn get service/theirs statefulset/theirs -o jsonpath='{.items[*].metadata.resourceVersion}'; }
-untouched() { [ "$(versions_of_bystanders)" = "$(cat "$dir/bystanders")" ]; }
-
 plain() { curl --noproxy '*' -s -m 10 "http://127.0.0.1:$plain_port/$1"; }
 with_plain_port() {
     plain_port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
@@ -104,6 +89,54 @@ not_ready() { [[ $(plain readyz) == "the API server has been silent for too long
     [ "$(requests 'GET .*/dvmclusters/x ')" -eq 1 ]
 }
 
+# --- few requests
+
+@test "a new object: each of its objects is created by one request, and none is looked for" {
+    start_operator
+    quiet
+    proxy forget
+    make_cluster 2
+    until_true 60 exists sts/x
+    quiet
+    passed | grep -v watch=1
+    [ "$(requests '^GET .*/x')" -eq 0 ]
+    [ "$(requests '^POST .*/secrets')" -eq 5 ]
+    [ "$(requests '^PATCH .*/(services|poddisruptionbudgets|statefulsets)/x')" -eq 6 ]
+    # A dry run for head and members each, and the statuses: the second one of the same template has no dry run.
+    [ "$(requests '^POST .*/pods')" -eq 2 ]
+    [ "$(requests .)" -le 15 ]
+    proxy forget
+    kn get dvm x -o json | jq 'del(.status) | .metadata = {name: "y"}' | kn apply -f - >&2
+    until_true 60 exists sts/y
+    quiet
+    [ "$(requests '^POST .*/pods')" -eq 0 ]
+    [ "$(requests .)" -le 13 ]
+}
+
+connected_twice() { [ "$(grep -c 'connected to the head' "$dir/operator.log")" -ge 2 ]; }
+
+@test "restart: of a settled cluster one Secret is read, the others later" {
+    running 2
+    quiet
+    end_operator TERM
+    proxy forget
+    start_operator
+    until_true 30 connected_twice
+    passed | grep -m 1 secrets | grep -q x-operator
+    quiet
+    [ "$(requests '^GET .*/secrets/x-operator ')" -le 2 ]
+    [ "$(requests '^(PATCH|POST) .*/(secrets|services|statefulsets|poddisruptionbudgets)')" -eq 0 ]
+}
+
+@test "a Secret that is deleted while nothing else happens is created again" {
+    running 2
+    quiet
+    end_operator TERM
+    start_operator     # the other Secrets are read soon after a start, later every ten minutes
+    kn delete secret x-user >&2
+    until_true 60 exists secret/x-user
+}
+
 # --- owned means controlled
 
 field_is() { [ "$(kn get "$1" -o jsonpath="$2")" = "$3" ]; }
@@ -123,7 +156,7 @@ field_is() { [ "$(kn get "$1" -o jsonpath="$2")" = "$3" ]; }
     quiet
     field_is service/x '{.metadata.labels.their}' label
     [ "$(requests '^(PUT|PATCH|POST|DELETE)')" -le 6 ]
-    [ "$(requests .)" -le 12 ]
+    [ "$(requests .)" -le 13 ]
 }
 
 @test "Service drift: two writers that disagree do not fight" {
@@ -160,6 +193,20 @@ END
     [ "$(status_of '{.status.replicas}')" = 0 ]
     [ "$(kn get pod x-7 copy-of-x-head-0 -o jsonpath='{.items[*].metadata.uid}')" = "$pods" ]
     [ "$(requests '^DELETE')" -eq 0 ]
+}
+
+@test "foreign object: one that exists before the cluster is created is not changed, and does not stop the others" {
+    kn apply -f - >&2 << 'END'
+{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "x-head"}, "spec": {"ports": [{"port": 80}]}}
+END
+    version=$(kn get service/x-head -o jsonpath='{.metadata.resourceVersion}')
+    start_operator
+    make_cluster 2
+    condition Progressing NotOwned
+    until_true 60 exists sts/x
+    quiet
+    [ "$(kn get service/x-head -o jsonpath='{.metadata.resourceVersion}')" = "$version" ]
+    [ "$(requests '^PATCH .*/services/x-head')" -le 2 ]
 }
 
 @test "broken status: a status that cannot be read is a condition, and a corrected one goes on" {
@@ -276,7 +323,7 @@ whole() {
     proxy 'fault?kind=403&method=PATCH&match=statefulsets/x-head'
     kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
     condition Progressing TemplateRefused
-    until_true 10 warned
+    until_true 30 warned
 }
 
 not_written() { grep -c "warn .*an Event could not be written cluster=$ns/x" "$dir/operator.log"; }

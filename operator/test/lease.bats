@@ -84,9 +84,9 @@ END
 
 @test "a leader that was stopped past its Lease is replaced, and writes nothing when it continues" {
     watch_over a
-    lead a 3
+    lead a 10
     with_head 2
-    lead b 3
+    lead b 10
     until_true 60 logged b "waiting for the Lease"
     holder_is operator-a
     signal a STOP
@@ -132,7 +132,7 @@ END
 
 @test "a leader that cannot renew its Lease stops, and works again when the API server is back" {
     watch_over a
-    lead a 3
+    lead a 10
     with_head 2
     "$api" server-kill "$API_DIR" 0
     until_true 60 logged a "the Lease is lost"

@@ -35,6 +35,17 @@ stop_api() {
     if "$api" built; then "$api" stop "$API_DIR"; fi
 }
 
+# start_manager CONTROLLER,...: the controllers that create pods, collect garbage and so on, beside the API server.
+start_manager() {
+    manager_built || return 0
+    "$BIN_DIR/kube-controller-manager" --kubeconfig "$API_DIR/kubeconfig" --leader-elect=false --controllers="$1" \
+        --concurrent-gc-syncs 2 --bind-address 127.0.0.1 --secure-port 0 \
+        --cert-dir "$API_DIR" > "$API_DIR/manager.log" 2>&1 < /dev/null 3>&- &
+    echo $! > "$API_DIR/manager-pid"
+}
+end_manager() { [ ! -s "$API_DIR/manager-pid" ] || kill -KILL "$(cat "$API_DIR/manager-pid")" || true; }
+manager_built() { "$api" built && [ -x "$BIN_DIR/kube-controller-manager" ]; }
+
 # Every call has a deadline.
 k() { PATH=$BIN_DIR:$PATH timeout --foreground --kill-after=10 90 kubectl "$@"; }
 kn() { k -n "$ns" "$@"; }
@@ -49,12 +60,21 @@ new_namespace() {
     k label namespace "$ns" pod-security.kubernetes.io/enforce=restricted >&2
 }
 
+# end_programs: an operator that still runs is ended by SIGTERM, and must end with 0: the sanitizers, also that of leaks,
+# report at its end. Others are killed.
 end_programs() {
-    local file
+    local file bad=0
+    [ -z "${BATS_TEST_COMPLETED:-}" ] || [ ! -f "$dir/operator.pid" ] || [ -L "$dir/operator.pid" ] || end_in_order || bad=1
     for file in "$dir"/*.pid; do
         [ ! -e "$file" ] || kill -KILL "$(cat "$file")" 2> /dev/null || true
     done
-    [ "${BATS_TEST_COMPLETED:-}" = 1 ] || tail -n 40 "$dir"/*.log >&2 || true
+    [ "${BATS_TEST_COMPLETED:-}" = 1 ] && [ "$bad" = 0 ] || tail -n 40 "$dir"/*.log >&2 || true
+    return "$bad"
+}
+end_in_order() {
+    kill -0 "$(cat "$dir/operator.pid")" 2> /dev/null || return 0
+    end_operator TERM
+    [ "$ended" = 0 ] || { echo "the operator ended with $ended" >&2; return 1; }
 }
 
 # start_operator [NAME [OPTION...]]: in the background. metrics_addr: its plain port; operator_args: more options;
@@ -181,4 +201,37 @@ as_chart_says() {
     token=$(kn create token r-dvm-operator)
     sed -e "s/{token: \"test-admin\"}/{token: \"$token\"}/" "$KUBECONFIG" > "$OPERATOR_KUBECONFIG"
     [[ $(k --kubeconfig "$OPERATOR_KUBECONFIG" auth whoami) == *"system:serviceaccount:$ns:r-dvm-operator"* ]]
+}
+
+uid_of() { kn get "$1" -o jsonpath='{.metadata.uid}'; }
+
+# Objects that look like those of the cluster x but belong to nobody; the operator must leave them alone.
+bystanders() {
+    kn apply -f - >&2 << 'END'
+{"apiVersion": "v1", "kind": "List", "items": [
+ {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "theirs", "labels": {"dvm.openpmix.io/cluster": "x"}},
+  "spec": {"ports": [{"port": 80}]}},
+ {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "theirs", "labels": {"dvm.openpmix.io/cluster": "x"}},
+  "spec": {"replicas": 3, "serviceName": "theirs", "selector": {"matchLabels": {"a": "b"}},
+           "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}}}]}
+END
+    versions_of_bystanders
+}
+versions_of_bystanders() { kn get service/theirs statefulset/theirs -o jsonpath='{.items[*].metadata.resourceVersion}'; }
+untouched() { [ "$(versions_of_bystanders)" = "$(cat "$dir/bystanders")" ]; }
+
+# --- no kubelet runs the pods, so the tests write what a kubelet would write
+
+# waits NAME REASON: the kubelet's status of a container that does not start.
+waits() {
+    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
+        {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": false, \"restartCount\": 0,
+         \"state\": {\"waiting\": {\"reason\": \"$2\", \"message\": \"as told\"}}}]}}" >&2
+}
+
+# runs NAME: the kubelet's status of a container that runs.
+runs() {
+    kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
+        {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": true, \"restartCount\": 0,
+         \"state\": {\"running\": {\"startedAt\": \"2024-01-01T00:00:00Z\"}}}]}}" >&2
 }

@@ -151,6 +151,7 @@ static void assert_has(const char *text, const char *part)
 }
 
 #define END "Connection: close\r\n\r\n"
+#define LENGTH "Content-Length: 2\r\n"
 
 static void an_unknown_path_gives_404(void **state)
 {
@@ -232,6 +233,11 @@ static void headers_over_the_limit_give_400(void **state)
     memset(value, 'x', 20000);
     request = xasprintf("GET /echo/1 HTTP/1.1\r\nX-Test: %s\r\n" END, value);
     assert_has(ask(*state, request), "HTTP/1.1 400 ");
+}
+
+static void two_lengths_of_a_body_are_refused(void **state)
+{
+    assert_has(ask(*state, "POST /echo/1 HTTP/1.1\r\n" LENGTH LENGTH END "ok"), "HTTP/1.1 400 ");
 }
 
 static void a_body_of_exactly_the_limit_is_accepted(void **state)
@@ -750,6 +756,7 @@ int main(void)
         TEST(a_body_over_the_limit_gives_413),
         TEST(a_chunked_body_over_the_limit_gives_413),
         TEST(headers_over_the_limit_give_400),
+        TEST(two_lengths_of_a_body_are_refused),
         TEST(a_body_of_exactly_the_limit_is_accepted),
         TEST(a_body_that_is_no_json_is_explained),
         TEST(a_body_that_is_no_object_is_refused),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Handshakes over a socket pair, reload of files, the certificate authority. */
 #include "base/tls/test/pki.h"
+#include "base/tls/test/shake.h"
 
 #include <errno.h>
 #include <openssl/ssl.h>
@@ -44,57 +45,13 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Both ends of a connection, driven in turns. */
-struct pair {
-    SSL *server;
-    SSL *client;
-    int server_rc; /* 1 when its handshake is complete */
-    int client_rc;
-};
-
-static void free_pair(struct pair *p)
-{
-    SSL_free(p->server);
-    SSL_free(p->client);
-}
-
-#define PAIR_AUTO __attribute__((cleanup(free_pair)))
-
-static bool wants_more(const SSL *ssl, int rc)
-{
-    int why = rc == 1 ? SSL_ERROR_NONE : SSL_get_error(ssl, rc);
-
-    return why == SSL_ERROR_WANT_READ || why == SSL_ERROR_WANT_WRITE;
-}
-
-/* Takes both SSL. */
-static struct pair shake(SSL *server, SSL *client)
-{
-    struct pair p = {.server = server, .client = client};
-    BIO *a;
-    BIO *b;
-
-    assert_non_null(server);
-    assert_non_null(client);
-    assert_int_equal(BIO_new_bio_pair(&a, 0, &b, 0), 1);
-    SSL_set_bio(server, a, a);
-    SSL_set_bio(client, b, b);
-    for (int i = 0; i < 20; i++) {
-        p.client_rc = SSL_do_handshake(client);
-        p.server_rc = SSL_do_handshake(server);
-        if (!wants_more(client, p.client_rc) && !wants_more(server, p.server_rc))
-            break;
-    }
-    return p;
-}
-
 static struct pair shake_as(const struct pki *server_pki, const char *server,
                             const struct pki *client_pki, const char *client,
                             const struct pki *client_trust, const char *host)
 {
     struct tls_ctx *s = pki_ctx(server_pki, server, server_pki);
     struct tls_ctx *c = pki_ctx(client_pki, client, client_trust);
-    struct pair p = shake(tls_new_server(s, NULL), tls_new_client(c, host, NULL));
+    struct pair p = pair_shake(tls_new_server(s, NULL), tls_new_client(c, host, NULL));
 
     tls_ctx_destroy(s);
     tls_ctx_destroy(c);
@@ -148,7 +105,7 @@ static struct pair shake_with_bare_client(const struct fixture *f, int max_versi
     SSL_CTX_set_max_proto_version(ctx, max_version);
     client = SSL_new(ctx);
     SSL_set_connect_state(client);
-    p = shake(tls_new_server(s, NULL), client);
+    p = pair_shake(tls_new_server(s, NULL), client);
     SSL_CTX_free(ctx);
     tls_ctx_destroy(s);
     return p;
@@ -344,9 +301,9 @@ static void a_refresh_with_a_broken_file_keeps_the_old_ones(void **state)
     pki_write(&f->red, "x-head-0.pem", "half a file");
     assert_int_equal(tls_ctx_refresh(server, &err), -1);
     assert_non_null(strstr(err.msg, "x-head-0.pem"));
-    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    p = pair_shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
     assert_int_equal(p.server_rc, 1);
-    free_pair(&p);
+    pair_free(&p);
     tls_ctx_destroy(server);
     tls_ctx_destroy(client);
 }
@@ -379,10 +336,10 @@ static void a_refresh_brings_the_new_certificate(void **state)
     pki_write(&f->red, "x-head-0.key", key);
     assert_int_equal(tls_ctx_refresh(server, NULL), 1);
     assert_int_equal(tls_ctx_refresh(server, NULL), 0);
-    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    p = pair_shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
     assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
     assert_string_equal(peer.name, "renewed");
-    free_pair(&p);
+    pair_free(&p);
     tls_ctx_destroy(server);
     tls_ctx_destroy(client);
 }
@@ -401,19 +358,19 @@ static void a_new_connection_has_the_new_certificate_without_a_refresh(void **st
     assert_int_equal(tls_ca_issue(f->red.ca, "head", "renewed", NULL, 5, &cert, &key, NULL), 0);
     pki_write(&f->red, "x-head-0.pem", cert);
     pki_write(&f->red, "x-head-0.key", key);
-    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    p = pair_shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
     assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
     assert_string_equal(peer.name, "renewed");
-    free_pair(&p);
-    p = shake(early, tls_new_client(client, NULL, NULL));
+    pair_free(&p);
+    p = pair_shake(early, tls_new_client(client, NULL, NULL));
     assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
     assert_string_equal(peer.name, "x-head-0");
-    free_pair(&p);
+    pair_free(&p);
     pki_write(&f->red, "x-head-0.key", "no key");
-    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    p = pair_shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
     assert_int_equal(tls_peer(p.client, &peer, NULL), 0);
     assert_string_equal(peer.name, "renewed");
-    free_pair(&p);
+    pair_free(&p);
     tls_ctx_destroy(server);
     tls_ctx_destroy(client);
 }
@@ -445,11 +402,64 @@ static void a_refreshed_trust_bundle_shuts_the_old_authority_out(void **state)
 
     pki_write(&f->red, "ca.pem", other);
     assert_int_equal(tls_ctx_refresh(server, NULL), 1);
-    p = shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
+    p = pair_shake(tls_new_server(server, NULL), tls_new_client(client, NULL, NULL));
     assert_int_not_equal(p.server_rc, 1);
-    free_pair(&p);
+    pair_free(&p);
     tls_ctx_destroy(server);
     tls_ctx_destroy(client);
+}
+
+/* The names of both authorities are equal; only their keys differ. */
+static void a_bundle_of_two_authorities_trusts_the_certificates_of_both(void **state)
+{
+    struct fixture *f = *state;
+    struct pki next;
+    FREE_AUTO char *old = tls_ca_cert_pem(f->red.ca);
+
+    pki_init(&next, "red");
+    pki_issue(&next, "member", "x-2", NULL, 5);
+    FREE_AUTO char *new = tls_ca_cert_pem(next.ca);
+    FREE_AUTO char *both = xasprintf("%s%s", old, new);
+    pki_write(&f->red, "ca.pem", both);
+    pki_write(&next, "ca.pem", both);
+    PAIR_AUTO struct pair p =
+        shake_as(&f->red, "x-head-0", &next, "x-2", &next, "x-head-0.x.ns.svc");
+    assert_int_equal(p.server_rc, 1);
+    assert_int_equal(p.client_rc, 1);
+    PAIR_AUTO struct pair q = shake_as(&next, "x-2", &f->red, "x-1", &f->red, NULL);
+    assert_int_equal(q.server_rc, 1);
+    pki_fini(&next);
+}
+
+static void a_bundle_names_the_issuer_of_a_certificate(void **state)
+{
+    struct fixture *f = *state;
+    FREE_AUTO char *red = tls_ca_cert_pem(f->red.ca);
+    FREE_AUTO char *blue = tls_ca_cert_pem(f->blue.ca);
+    FREE_AUTO char *both = xasprintf("%s\n# a comment\n%s", blue, red);
+    FREE_AUTO char *swapped = xasprintf("%s%s", red, blue);
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+
+    assert_int_equal(tls_ca_issue(f->red.ca, "member", "m", NULL, 5, &cert, &key, NULL), 0);
+    assert_null(tls_bundle_issuer(NULL, cert));
+    assert_null(tls_bundle_issuer("no PEM", cert));
+    assert_null(tls_bundle_issuer(blue, cert));
+    assert_null(tls_bundle_issuer(both, NULL));
+    FREE_AUTO char *issuer = tls_bundle_issuer(both, cert);
+    assert_string_equal(issuer, red);
+    assert_int_equal(tls_bundle_count(NULL), 0);
+    assert_int_equal(tls_bundle_count("no PEM"), 0);
+    assert_int_equal(tls_bundle_count(both), 2);
+    assert_true(tls_bundle_same(both, swapped));
+    assert_false(tls_bundle_same(both, red));
+    assert_false(tls_bundle_same(NULL, red));
+    assert_true(tls_bundle_has(both, red));
+    assert_false(tls_bundle_has(both, cert));
+    assert_false(tls_bundle_has(both, "no PEM"));
+    FREE_AUTO char *second = tls_bundle_nth(both, 1);
+    assert_string_equal(second, red);
+    assert_null(tls_bundle_nth(both, 2));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -461,6 +471,8 @@ int main(void)
         TEST(a_server_of_another_authority_is_refused),
         TEST(an_expired_client_certificate_is_refused),
         TEST(an_expired_server_certificate_is_refused),
+        TEST(a_bundle_of_two_authorities_trusts_the_certificates_of_both),
+        TEST(a_bundle_names_the_issuer_of_a_certificate),
         TEST(a_client_without_a_certificate_is_refused),
         TEST(tls_1_2_is_refused),
         TEST(a_host_that_is_not_in_the_certificate_is_refused),

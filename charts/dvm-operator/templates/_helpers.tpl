@@ -87,4 +87,15 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name (.Chart.Version | replace "+" "_") 
 - apiGroups: [""]
   resources: [events]
   verbs: [create, patch]
+{{- if .Values.certManager }}
+- apiGroups: [cert-manager.io]
+  resources: [certificates]
+  verbs: [get, create, patch]
+{{- end }}
+{{- end -}}
+
+{{/* The operator's image, by digest if there is one. */}}
+{{- define "dvm-operator.image" -}}
+{{- $tag := .Values.image.tag | default .Chart.AppVersion -}}
+{{- with .Values.image.digest }}{{ $.Values.image.repository }}@{{ . }}{{ else }}{{ .Values.image.repository }}:{{ $tag }}{{ end -}}
 {{- end -}}

@@ -12,17 +12,22 @@ struct client *client_find(const struct clients *c, uint32_t id)
     return k;
 }
 
-struct client *client_create(struct clients *c, uint64_t net_id)
+struct client *client_create_as(struct clients *c, uint32_t id, uint64_t net_id)
 {
     struct client *k = xcalloc(1, sizeof(*k));
 
-    k->id = ++c->last_id;
+    k->id = id;
     k->net_id = net_id;
     k->role = API_ROLE_OPERATOR;
     HASH_ADD(hh, c->by_id, id, sizeof(k->id), k);
     if (net_id)
         HASH_ADD(hh2, c->by_net, net_id, sizeof(k->net_id), k);
     return k;
+}
+
+struct client *client_create(struct clients *c, uint64_t net_id)
+{
+    return client_create_as(c, ++c->last_id, net_id);
 }
 
 void client_disconnect(struct clients *c, struct client *k, bool flush)

@@ -38,6 +38,7 @@ struct clients {
 
 /* net_id 0: without a connection. */
 struct client *client_create(struct clients *c, uint64_t net_id);
+struct client *client_create_as(struct clients *c, uint32_t id, uint64_t net_id);
 struct client *client_find(const struct clients *c, uint32_t id); /* NULL: it has left */
 /* Sends a message that is neither numbered nor kept. */
 void client_say(struct clients *c, const struct client *k, const struct client_msg *m);

@@ -184,6 +184,19 @@ void clients_answer(struct clients *c, uint32_t client, const void *data, size_t
     client_forget(c, k);
 }
 
+void clients_inherit(struct clients *c, uint32_t client, bool stays)
+{
+    struct client *k;
+
+    if (c->last_id < client)
+        c->last_id = client;
+    if (!stays)
+        return;
+    k = client_create_as(c, client, 0);
+    k->submitted = true;
+    session_inherit(c, k);
+}
+
 /* --- clients that spawn */
 
 /* A spawner that is no rank of a job here is a tool. */
@@ -323,6 +336,11 @@ void clients_send(struct clients *c, uint32_t client, const void *data, size_t l
         tool_send(c, k, data, len);
     else if (k)
         send_encoded(c, k, data, len);
+}
+
+bool clients_there(const struct clients *c, uint32_t client)
+{
+    return client_find(c, client) != NULL;
 }
 
 size_t clients_pending(const struct clients *c, uint32_t client)

@@ -59,6 +59,9 @@ bool clients_drained(struct clients *c, uint64_t net_id);
 
 /* OUT_CLIENT: an encoded client_msg of the core; `last`: the job has ended. */
 void clients_answer(struct clients *c, uint32_t client, const void *data, size_t len, bool last);
+/* OUT_INHERITED: the id was that of a client of the former head. `stays`: its detached job goes on.
+ */
+void clients_inherit(struct clients *c, uint32_t client, bool stays);
 /* The client's job may send this many bytes of pieces of its files, in all. */
 void clients_files_room(struct clients *c, uint32_t client, uint64_t total);
 
@@ -70,6 +73,7 @@ void clients_slow(struct clients *c, uint32_t client); /* the client is refused 
 
 /* For dvm/host/iof: the members of struct iof_io. */
 void clients_send(struct clients *c, uint32_t client, const void *data, size_t len);
+bool clients_there(const struct clients *c, uint32_t client);
 size_t clients_pending(const struct clients *c, uint32_t client);
 void clients_pause(struct clients *c, uint32_t client, bool paused);
 

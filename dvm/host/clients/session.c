@@ -44,7 +44,8 @@ struct session {
     char *nspace;
     bool over;
     bool detached;
-    bool followed; /* a client has attached */
+    bool inherited; /* from the former head, whose kept output is lost */
+    bool followed;  /* a client has attached */
     uint64_t dropped_told;
     struct replay *said;
 };
@@ -105,6 +106,10 @@ static void say_dropped(struct clients *c, const struct client *k)
     if (dropped > k->session->dropped_told)
         client_say(c, k, &m);
     k->session->dropped_told = dropped;
+    if (!k->session->inherited)
+        return;
+    m.note.text = (char *)"the head was replaced: earlier output of the job was not kept";
+    client_say(c, k, &m);
 }
 
 struct again {
@@ -233,6 +238,12 @@ void session_detach(struct clients *c, struct client *k)
     replay_destroy(k->session->said);
     k->session->said = replay_create(DETACH_OUTPUT_MAX);
     k->session->detached = true;
+}
+
+void session_inherit(struct clients *c, struct client *k)
+{
+    session_detach(c, k);
+    k->session->inherited = true;
 }
 
 static struct client *find_detached(const struct clients *c, const char *nspace)

@@ -10,6 +10,8 @@ void session_open(struct clients *c, struct client *k,
                   const struct client_open *m);                               /* may free k */
 void session_attach(struct clients *c, struct client *k, const char *nspace); /* frees k */
 void session_detach(struct clients *c, struct client *k);
+/* The detached job of a client of the former head. */
+void session_inherit(struct clients *c, struct client *k);
 /* A numbered message of the client has arrived. -1: it exceeds the limit of unacknowledged
  * input. */
 int session_heard(struct clients *c, const struct client *k, size_t len);

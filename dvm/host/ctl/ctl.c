@@ -19,12 +19,15 @@
 #define IDLE_MS 60000
 #define PLAIN_BODY_MAX 1024
 
-/* The answer is sent first: the following actions of the core may end this program. */
+/* The answer is sent before the following actions of the core, which may end this program, and
+ * after the records of what it answers are kept. */
 static void answer_http(struct ctl *ctl, struct httpd_req *req, struct ctl_reply *rp)
 {
+    if (rp->input && ctl->keep)
+        ctl->keep(ctl->drain_arg);
     if (rp->stream)
-        ctl_stream_http(ctl, req, rp->stream_from);
-    else
+        ctl_stream_http(ctl, req, rp);
+    else if (!ctl_answer_http(ctl, req, rp))
         httpd_reply_json(req, rp->status, rp->body);
     if (rp->input)
         ctl->drain(ctl->drain_arg);
@@ -43,7 +46,8 @@ static void on_request(struct httpd_req *req, void *arg)
     struct ctl_request rq = {.role = peer ? api_role_of(peer->role) : API_ROLE_NONE,
                              .id = httpd_param(req, "id"),
                              .incarnation = httpd_query(req, "incarnation"),
-                             .from = httpd_query(req, "from")};
+                             .from = httpd_query(req, "from"),
+                             .beat = httpd_query(req, "beat")};
     struct ctl_reply rp = {0};
     struct err err = {0};
 
@@ -109,7 +113,9 @@ struct ctl *ctl_create(struct loop *loop, struct core *core, const struct ctl_op
 
     ctl->loop = loop;
     ctl->core = core;
+    ctl->net = opts->net;
     ctl->drain = opts->drain;
+    ctl->keep = opts->keep;
     ctl->drain_arg = opts->drain_arg;
     ctl_streams_init(ctl);
     if (opts->tls && open_https(ctl, opts, err) < 0)
@@ -128,6 +134,7 @@ void ctl_destroy(struct ctl *ctl)
         return;
     httpd_destroy(ctl->https); /* closes its streams, which removes them from the list */
     httpd_destroy(ctl->plain);
+    ctl_answers_free(ctl);
     ctl_streams_free(ctl);
     free(ctl->routes);
     free(ctl);

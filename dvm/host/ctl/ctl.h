@@ -7,6 +7,7 @@
 #include "base/err/err.h"
 #include "base/loop/loop.h"
 #include "base/tls/tls.h"
+#include "dvm/host/net/net.h"
 #include "dvm/protocol/core/core.h"
 
 #include <stdint.h>
@@ -20,6 +21,9 @@ struct ctl_opts {
     uint16_t control_port;    /* 0: any */
     const char *plain_addr;   /* NULL: no health server */
     uint16_t plain_port;      /* 0: any */
+    const struct net *net;    /* whose handshakes /metrics counts; NULL: none; borrowed */
+    /* Before an answer to an input: keeps the records of what it says. NULL: they are not kept. */
+    void (*keep)(void *arg);
     /* Called after each input to the core: the owner then carries out the core's actions. The
      * answer to the caller is already under way. */
     void (*drain)(void *arg);
@@ -34,10 +38,14 @@ void ctl_destroy(struct ctl *ctl);
 uint16_t ctl_control_port(const struct ctl *ctl); /* 0: no such server */
 uint16_t ctl_plain_port(const struct ctl *ctl);
 
+/* OUT_ANSWER of the core: an answer that has waited for the records is sent. */
+void ctl_on_answer(struct ctl *ctl, uint64_t number);
+
 /* OUT_EVENT of the core: event `number` was appended and is now sent to the open streams. */
 void ctl_on_event(struct ctl *ctl, uint64_t number);
 
-/* How a local client gets its answers: exactly one `reply`, during the call, with the JSON body.
+/* How a local client gets its answers: exactly one `reply` with the JSON body, during the call, or
+ * later (ctl_on_answer()) if there is a `line`.
  * If it opened an event stream (status 200 of GET /v1/events), one `line` per event follows,
  * during the call and from ctl_on_event(). -1 from `line` ends the stream (the reader is too
  * slow). Without `line` (a call forwarded by another daemon) a stream is refused: 503 NotHead. */

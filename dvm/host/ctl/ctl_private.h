@@ -17,6 +17,7 @@ struct ctl_request {
     const char *id;          /* of the path, or NULL */
     const char *incarnation; /* of the query, or NULL */
     const char *from;        /* of the query, or NULL */
+    const char *beat;        /* of the query, or NULL */
     json_t *body;            /* an object; NULL for verbs without a body */
 };
 
@@ -26,6 +27,7 @@ struct ctl_reply {
     json_t *body;         /* owned */
     bool stream;          /* status 200, followed by events from `stream_from` */
     uint64_t stream_from; /* 1.. */
+    bool stream_beats;    /* a beat in place of empty lines */
     bool input;           /* the core got an input: its actions must be carried out */
 };
 
@@ -56,20 +58,36 @@ struct ctl_stream { /* exactly one of http and local.line is set */
     struct ctl *ctl;
     uint64_t next; /* number of the next event to send */
     struct httpd_stream *http;
+    bool beats; /* its reader asked for beats in place of empty lines */
     uint64_t conn;
     struct ctl_local local;
     struct ctl_stream *prev, *next_stream;
 };
 
+struct ctl_answer { /* waits for the records of what it says; of http and local.line one is set */
+    uint64_t number;
+    int status;
+    struct httpd_req *http;
+    json_t *body;
+    uint64_t conn;
+    char *text;
+    struct ctl_local local;
+    struct ctl_answer *prev, *next;
+};
+
 struct ctl {
     struct loop *loop;
     struct core *core;
+    const struct net *net;
+    void (*keep)(void *arg); /* NULL: no records are kept */
     void (*drain)(void *arg);
     void *drain_arg;
     struct httpd *https;
     struct tls_peer own; /* the subject of our certificate; with https only */
     struct httpd *plain;
     struct ctl_route *routes;
+    struct ctl_answer *answers; /* that wait, in their order */
+    uint64_t nanswers;          /* so far */
     struct ctl_stream *streams;
     size_t nstreams;
     struct loop_timer *keepalive;
@@ -91,7 +109,7 @@ ctl_verb_fn ctl_put_signal, ctl_put_continue, ctl_put_size, ctl_put_shutdown, ct
     ctl_get_dvm, ctl_get_links;
 
 /* events.c */
-void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, uint64_t from);
+void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, const struct ctl_reply *rp);
 void ctl_stream_local(struct ctl *ctl, uint64_t conn, const struct ctl_local *local, uint64_t from);
 void ctl_streams_init(struct ctl *ctl);
 void ctl_streams_free(struct ctl *ctl);
@@ -99,5 +117,12 @@ void ctl_streams_free(struct ctl *ctl);
 /* health.c: routes of the plain port. metrics.c: their text, on the heap. */
 void ctl_health_routes(struct ctl *ctl);
 char *ctl_metrics_text(const struct ctl *ctl);
+
+/* answer.c: takes the body, copies the text. False: nothing has to be waited for. */
+bool ctl_answer_http(struct ctl *ctl, struct httpd_req *req, const struct ctl_reply *rp);
+bool ctl_answer_local(struct ctl *ctl, uint64_t conn, const struct ctl_local *to, int status,
+                      const char *text);
+void ctl_answers_gone(struct ctl *ctl, uint64_t conn);
+void ctl_answers_free(struct ctl *ctl); /* after its servers */
 
 #endif

@@ -2,8 +2,8 @@
 /* GET /v1/events: the open streams and their events.
  *
  * In: a call, which may name an incarnation and the first event; new events of the core; the ends
- * of readers. Out: a line of JSON for each event, and an empty line every CTL_KEEPALIVE_MS over
- * HTTPS.
+ * of readers. Out: a line of JSON for each event, and over HTTPS every CTL_KEEPALIVE_MS an
+ * empty line, or a beat (api/event.h) if the call asks for it (beat=jobs).
  *
  * A stream first sends the kept events from the named one on, then each new event. If the call
  * names no event, the stream begins with the next one.
@@ -63,6 +63,7 @@ void ctl_get_events(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
     rp->status = 200;
     rp->stream = true;
     rp->stream_from = from;
+    rp->stream_beats = rq->beat && strcmp(rq->beat, "jobs") == 0;
 }
 
 /* --- the streams */
@@ -156,10 +157,11 @@ static void on_http_closed(void *arg)
     forget_stream(arg);
 }
 
-void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, uint64_t from)
+void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, const struct ctl_reply *rp)
 {
-    struct ctl_stream *s = stream_create(ctl, from);
+    struct ctl_stream *s = stream_create(ctl, rp->stream_from);
 
+    s->beats = rp->stream_beats;
     s->http = httpd_stream_begin(req, "application/x-ndjson", on_http_closed, s);
     if (!ctl->keepalive_armed)
         loop_timer_arm(ctl->keepalive, CTL_KEEPALIVE_MS);
@@ -180,11 +182,23 @@ void ctl_local_gone(struct ctl *ctl, uint64_t conn)
 {
     struct ctl_stream *s, *tmp;
 
+    ctl_answers_gone(ctl, conn);
     DL_FOREACH_SAFE2(ctl->streams, s, tmp, next_stream)
     {
         if (!s->http && s->conn == conn)
             forget_stream(s);
     }
+}
+
+static int send_beat(struct ctl_stream *s)
+{
+    FREE_AUTO char *line = NULL;
+
+    if (!s->beats)
+        return httpd_stream_send(s->http, "\n", 1);
+    line = xasprintf("{\"type\": \"" API_BEAT "\", \"boundJobs\": %u}\n",
+                     core_jobs_bound(s->ctl->core));
+    return httpd_stream_send(s->http, line, strlen(line));
 }
 
 /* Only over HTTPS: a local socket reports the end of its peer by itself. */
@@ -196,7 +210,7 @@ static void on_keepalive(void *arg)
 
     DL_FOREACH_SAFE2(ctl->streams, s, tmp, next_stream)
     {
-        if (s->http && httpd_stream_send(s->http, "\n", 1) < 0)
+        if (s->http && send_beat(s) < 0)
             end_stream(s);
         else
             more = more || s->http;

@@ -13,6 +13,7 @@ void ctl_put_signal(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
     int signum = (int)fields_u64(&f, "signal", SIGRTMAX);
     enum api_reason reason = API_REASON_NONE;
 
+    fields_only(&f, (const char *const[]){"signal", NULL});
     if (!f.bad && signum == 0)
         fields_refuse(&f, "signal", "0 is none");
     if (f.bad) {

@@ -124,7 +124,10 @@ void ctl_local_call(struct ctl *ctl, uint64_t conn, const char *method, const ch
     }
     text = rp.body ? json_dumps(rp.body, JSON_COMPACT) : xstrdup("{}");
     json_decref(rp.body);
-    answer->reply(conn, rp.status, text, answer->arg);
+    if (rp.input && ctl->keep)
+        ctl->keep(ctl->drain_arg);
+    if (!rp.input || !ctl_answer_local(ctl, conn, answer, rp.status, text))
+        answer->reply(conn, rp.status, text, answer->arg);
     if (rp.stream)
         ctl_stream_local(ctl, conn, answer, rp.stream_from);
     free(p.text);

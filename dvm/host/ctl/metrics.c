@@ -56,6 +56,38 @@ static void put_links(FILE *f, const struct core_stats *s)
                "Frames sent again to a neighbour after the failure of a link.", s->frames_again);
 }
 
+/* A series for each neighbour, pair of addresses and state that has links. */
+static void put_paths(FILE *f, const struct core *core)
+{
+    struct api_links l = core_links(core);
+
+    head_of(f, "dvm_link_paths", "gauge",
+            "Links to neighbours in the tree, by the addresses of their ends and their state.");
+    for (size_t i = 0; i < l.npeers; i++) {
+        const struct api_link_peer *p = &l.peers[i];
+
+        for (size_t n = 0; n < p->npaths; n++) {
+            const struct api_link_path *x = &p->paths[n];
+
+            fprintf(f,
+                    "dvm_link_paths{vpid=\"%u\",own=\"%s\",other=\"%s\",state=\"up\"} %u\n"
+                    "dvm_link_paths{vpid=\"%u\",own=\"%s\",other=\"%s\",state=\"mapped-out\"} %u\n",
+                    p->vpid, x->own, x->other, x->up, p->vpid, x->own, x->other, x->mapped_out);
+        }
+    }
+    api_links_free(&l);
+}
+
+static void put_handshakes(FILE *f, const struct net *net)
+{
+    struct net_handshakes h = net ? net_handshakes(net) : (struct net_handshakes){0};
+
+    head_of(f, "dvm_tls_handshakes_total", "counter",
+            "Handshakes at the join port and with other daemons, by kind.");
+    fprintf(f, "dvm_tls_handshakes_total{kind=\"full\"} %" PRIu64 "\n", h.full);
+    fprintf(f, "dvm_tls_handshakes_total{kind=\"resumed\"} %" PRIu64 "\n", h.resumed);
+}
+
 static void put_stats(FILE *f, const struct core_stats *s)
 {
     put_metric(f, "dvm_tree_repairs_total", "counter", "Repair passes of the tree.", s->repairs);
@@ -128,6 +160,11 @@ static void put_head(FILE *f, const struct ctl *ctl)
     put_metric(f, "dvm_size_members", "gauge", "Members that may join.", d.size_members);
     put_metric(f, "dvm_fence", "gauge", "Launch fence: 0 lets jobs through.", d.fence_total);
     put_metric(f, "dvm_events_total", "counter", "Events of this incarnation.", d.next_event - 1);
+    put_metric(f, "dvm_keepers", "gauge", "Members that keep all records of the head.",
+               core_stats(ctl->core).keepers);
+    put_metric(f, "dvm_keepers_left_behind_total", "counter",
+               "Times that the head has gone on without a keeper.",
+               core_stats(ctl->core).left_behind);
     put_metric(f, "dvm_event_streams", "gauge", "Open event streams.", ctl->nstreams);
     api_dvm_free(&d);
 }
@@ -178,6 +215,8 @@ char *ctl_metrics_text(const struct ctl *ctl)
         return xstrdup("");
     put_states(f, ctl);
     put_stats(f, &stats);
+    put_paths(f, ctl->core);
+    put_handshakes(f, ctl->net);
     put_head(f, ctl);
     put_metric(f, "dvm_log_records_lost_total", "counter", "Log records that could not be written.",
                log_lost());

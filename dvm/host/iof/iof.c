@@ -300,7 +300,7 @@ static void output_in(struct iof *f, uint32_t from, const char *nspace, struct c
     if (!cur_done(c) || (o->stream != ODLS_STDOUT && o->stream != ODLS_STDERR))
         return;
     taps_output(f->taps, from, nspace, o->rank, o->stream, o->data, o->len);
-    if (!core_client_there(f->core, client))
+    if (!f->io.client_there(client, f->io.arg))
         return;
     k = make_sink(f, client);
     buf_init(&b, o->len + 1024);
@@ -318,7 +318,7 @@ static void note_in(struct iof *f, struct cur *c)
     struct client_msg m = {.type = CLIENT_NOTE, .note = {text}};
     BUF_AUTO struct buf b = {0};
 
-    if (!cur_done(c) || !core_client_there(f->core, client))
+    if (!cur_done(c) || !f->io.client_there(client, f->io.arg))
         return;
     buf_init(&b, CLIENT_TEXT_MAX + 1024);
     client_msg_encode(&b, &m);

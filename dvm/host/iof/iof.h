@@ -39,6 +39,8 @@ enum iof_pause { IOF_SUBMITTER_GOES_ON, IOF_SUBMITTER_WAITS, IOF_COPIES_GO_ON, I
 
 struct iof_io { /* callbacks that the owner gives to this module */
     void (*client_send)(uint32_t client, const void *data, size_t len, void *arg);
+    /* The core may have forgotten it: what the core has ordered is carried out later. */
+    bool (*client_there)(uint32_t client, void *arg);
     size_t (*client_pending)(uint32_t client, void *arg);
     void (*client_pause)(uint32_t client, bool paused, void *arg); /* stop reading it */
     /* To the reader of copies, of IOF_COPY_STARTED, IOF_COPY and IOF_COPY_END. */

@@ -57,6 +57,19 @@ struct net_conn *net_conn_find(const struct net *n, uint64_t id)
     return c && c->phase <= NET_OPEN ? c : NULL;
 }
 
+static char *name_server(const struct net_conn *c)
+{
+    return xasprintf("%s %u", c->host, c->port);
+}
+
+/* For the next connection to the same host and port. */
+static void keep_session(struct net_conn *c)
+{
+    FREE_AUTO char *server = name_server(c);
+
+    tls_keep(c->net->tls, bufferevent_openssl_get_ssl(c->bev), server);
+}
+
 void net_conn_free(struct net_conn *c)
 {
     door_leave(c->place);
@@ -64,6 +77,8 @@ void net_conn_free(struct net_conn *c)
     net_dial_free(c->dial);
     if (c->host && !c->told)
         net_known_doubt(c->net, c->host, c->port, &c->reached);
+    else if (c->host)
+        keep_session(c);
     free(c->host);
     if (c->bev)
         bufferevent_free(c->bev); /* closes the socket, frees the SSL object */
@@ -190,10 +205,15 @@ static void refuse_conn(struct net_conn *c, const char *why)
 
 static void on_handshake(struct net_conn *c)
 {
+    const SSL *ssl = bufferevent_openssl_get_ssl(c->bev);
     struct tls_peer peer;
     struct err err = {0};
 
-    if (tls_peer(bufferevent_openssl_get_ssl(c->bev), &peer, &err) < 0)
+    if (tls_resumed(ssl))
+        c->net->shaken.resumed++;
+    else
+        c->net->shaken.full++;
+    if (tls_peer(ssl, &peer, &err) < 0)
         refuse_conn(c, err.msg);
     else if (!net_listen_admit(c))
         refuse_conn(c, "too many connections");
@@ -274,10 +294,21 @@ void net_conn_drained(struct net_conn *c)
     n->up.on_drained(c->id, n->arg);
 }
 
+static SSL *new_ssl(struct net_conn *c, struct err *err)
+{
+    struct tls_ctx *tls = c->net->tls;
+    FREE_AUTO char *server = c->incoming ? NULL : name_server(c);
+    SSL *ssl = c->incoming ? tls_new_server(tls, err)
+                           : tls_new_client(tls, c->unnamed ? NULL : c->host, err);
+
+    if (ssl)
+        tls_resume(tls, ssl, server);
+    return ssl;
+}
+
 static struct bufferevent *new_tls(struct net_conn *c, int fd, struct err *err)
 {
-    SSL *ssl =
-        c->incoming ? tls_new_server(c->net->tls, err) : tls_new_client(c->net->tls, c->host, err);
+    SSL *ssl = new_ssl(c, err);
     struct bufferevent *bev;
 
     if (!ssl)
@@ -307,6 +338,10 @@ void net_conn_attach(struct net_conn *c, int fd)
         return;
     }
     bufferevent_setcb(c->bev, on_bev_read, on_bev_write, on_bev_event, c);
+    if (!c->tls) { /* libevent's limits are 16 KiB, each in a turn of its own */
+        bufferevent_set_max_single_read(c->bev, NET_READ_MAX);
+        bufferevent_set_max_single_write(c->bev, NET_READ_MAX);
+    }
     bufferevent_setwatermark(c->bev, EV_READ, 0, NET_READ_MAX);
     bufferevent_setwatermark(c->bev, EV_WRITE, NET_PENDING_LOW - 1, 0);
     bufferevent_enable(c->bev, EV_READ | EV_WRITE);

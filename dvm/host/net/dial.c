@@ -11,7 +11,14 @@
  * the others are closed. A doubted address is tried when `stagger_ms` have passed, or when the
  * lookup has failed.
  *
- * Limits: DIAL_ADDRS_MAX addresses per dial, further ones are ignored; the deadline of the
+ * When no address is left, one that has not answered is tried anew after four times `stagger_ms`,
+ * by another socket: the address of a Service may have led to a pod that has ended, and a repeated
+ * request of the same socket goes to the same pod.
+ *
+ * If the caller wants a certain address at our end, each address is tried from there first, then,
+ * if that attempt fails or after `stagger_ms`, from any: it may belong to another network.
+ *
+ * Limits: DIAL_TRIES_MAX attempts per dial, further addresses are ignored; the deadline of the
  * connection (conn.c). */
 #include "base/buf/buf.h"
 #include "dvm/host/net/net_private.h"
@@ -24,20 +31,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DIAL_ADDRS_MAX 16
+#define DIAL_TRIES_MAX 16
+#define REPEAT_STAGGERS 4
 
 /* An address, and the socket that is connecting to it. */
 struct dial_try {
     struct net_conn *conn;
     struct net_addr addr;
-    int fd; /* -1: not started, or failed */
+    bool bound; /* from the caller's address */
+    int fd;     /* -1: not started, or failed */
     struct loop_fd *watch;
 };
 
 struct net_dial {
     char *host;
     uint16_t port;
-    struct dial_try tries[DIAL_ADDRS_MAX];
+    struct dial_try tries[DIAL_TRIES_MAX];
     size_t ntries;
     size_t next;    /* first address that was not tried yet */
     size_t running; /* sockets that are connecting */
@@ -46,6 +55,7 @@ struct net_dial {
     bool answered; /* and has given its last answer */
     bool has_spare;
     struct net_addr spare; /* the doubted address */
+    struct net_addr from;  /* our own end; len 0: any */
     int errnum;            /* of the address that failed last */
     int gai_error;         /* of the first failed answer */
 };
@@ -122,6 +132,11 @@ static bool start_try(struct net_conn *c, struct dial_try *t)
         return false;
     }
     d->running++;
+    if (t->bound && bind(t->fd, (struct sockaddr *)&d->from.ss, d->from.len) < 0) {
+        d->errnum = errno;
+        close_try(d, t);
+        return false;
+    }
     if (connect(t->fd, (struct sockaddr *)&t->addr.ss, t->addr.len) < 0 && errno != EINPROGRESS) {
         d->errnum = errno;
         close_try(d, t);
@@ -139,17 +154,26 @@ static void try_next(struct net_conn *c)
         ;
 }
 
+static void add_try(struct net_conn *c, const struct net_addr *addr, bool bound)
+{
+    struct net_dial *d = c->dial;
+
+    if (d->ntries < DIAL_TRIES_MAX)
+        d->tries[d->ntries++] =
+            (struct dial_try){.conn = c, .addr = *addr, .bound = bound, .fd = -1};
+}
+
 static void add_addr(struct net_conn *c, const struct net_addr *addr)
 {
     struct net_dial *d = c->dial;
 
-    if (d->ntries == DIAL_ADDRS_MAX)
-        return;
     for (size_t i = 0; i < d->ntries; i++) {
         if (net_addr_eq(&d->tries[i].addr, addr))
             return;
     }
-    d->tries[d->ntries++] = (struct dial_try){.conn = c, .addr = *addr, .fd = -1};
+    if (d->from.len && d->from.ss.ss_family == addr->ss.ss_family)
+        add_try(c, addr, true);
+    add_try(c, addr, false);
 }
 
 static void add_spare(struct net_conn *c)
@@ -196,6 +220,19 @@ static void fail_dial(struct net_conn *c)
         net_conn_fail(c, "resolving %s: %s", d->host, evutil_gai_strerror(d->gai_error));
 }
 
+/* Another socket to an address that has not answered. */
+static void repeat_try(struct net_conn *c)
+{
+    struct net_dial *d = c->dial;
+
+    for (size_t i = d->ntries; i-- > 0;) {
+        if (d->tries[i].fd >= 0) {
+            add_try(c, &d->tries[i].addr, d->tries[i].bound);
+            return;
+        }
+    }
+}
+
 /* After each change: the next attempt, or the lookup, or the end. */
 static void step_dial(struct net_conn *c)
 {
@@ -207,6 +244,8 @@ static void step_dial(struct net_conn *c)
         try_next(c);
     if (d->next < d->ntries || !d->asked || d->has_spare)
         loop_timer_arm(d->stagger, c->net->stagger_ms);
+    else if (d->running)
+        loop_timer_arm(d->stagger, REPEAT_STAGGERS * c->net->stagger_ms);
     if (d->running)
         return;
     if (!d->asked)
@@ -224,6 +263,8 @@ static void on_stagger(void *arg)
         return;
     }
     add_spare(c);
+    if (c->dial->next == c->dial->ntries)
+        repeat_try(c);
     try_next(c);
     step_dial(c);
 }
@@ -238,18 +279,30 @@ void net_dial_timeout(struct net_conn *c)
         net_conn_fail(c, "could not connect to %s port %u within the time given", d->host, d->port);
 }
 
-void net_dial_tcp(struct net_conn *c, const char *host, uint16_t port, uint64_t timeout_ms)
+static struct net_addr parse_from(const char *from)
+{
+    struct net_addr a = {.len = sizeof(a.ss)};
+    int len = (int)a.len;
+
+    if (!from || evutil_parse_sockaddr_port(from, (struct sockaddr *)&a.ss, &len) < 0)
+        return (struct net_addr){.len = 0};
+    a.len = (socklen_t)len;
+    return a;
+}
+
+void net_dial_tcp(struct net_conn *c, const struct net_target *to, uint64_t timeout_ms)
 {
     struct net_dial *d = xcalloc(1, sizeof(*d));
     struct net_addr addr;
     bool doubted;
 
-    d->host = xstrdup(host);
-    d->port = port;
+    d->host = xstrdup(to->host);
+    d->port = to->port;
+    d->from = parse_from(to->from);
     d->stagger = loop_timer_create(c->net->loop, on_stagger, c);
     c->dial = d;
     loop_timer_arm(c->deadline, timeout_ms);
-    if (!net_known_find(c->net, host, port, &addr, &doubted)) {
+    if (!net_known_find(c->net, to->host, to->port, &addr, &doubted)) {
         start_lookup(c);
         return;
     }

@@ -37,6 +37,7 @@
 
 #define ACCEPTS_MAX 32 /* accepted in one turn */
 #define RETRY_MS 200   /* when no descriptor is free */
+#define PORTS_TRIED 16 /* if any port will do, and one is free at the first address only */
 
 struct net_listener {
     struct net *net;
@@ -234,7 +235,8 @@ static uint16_t port_of(int fd)
     return ntohs(addr.any.sa_family == AF_INET6 ? addr.v6.sin6_port : addr.v4.sin_port);
 }
 
-int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *err)
+/* A socket that listens, or -1. *port returns its port. */
+static int open_tcp(const char *addr, uint16_t *port, struct err *err)
 {
     struct evutil_addrinfo hints = {.ai_family = AF_UNSPEC,
                                     .ai_socktype = SOCK_STREAM,
@@ -243,8 +245,6 @@ int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *
     FREE_AUTO char *service = xasprintf("%u", *port);
     int fd;
 
-    if (!n->tls)
-        return err_set(err, "listening on %s: there is no TLS context", addr);
     if (evutil_getaddrinfo(addr, service, &hints, &list) != 0)
         return err_set(err, "listening on %s: no numeric address", addr);
     fd = bind_tcp(list, err);
@@ -252,8 +252,49 @@ int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *
     if (fd < 0)
         return err_wrap(err, "listening on %s port %s", addr, service);
     *port = port_of(fd);
-    start_listener(n, fd, NULL);
-    return 0;
+    return fd;
+}
+
+/* How many are open. */
+static size_t open_each(const char *const *addrs, size_t count, uint16_t *port, int *fds,
+                        struct err *err)
+{
+    size_t n = 0;
+
+    while (n < count && (fds[n] = open_tcp(addrs[n], port, err)) >= 0)
+        n++;
+    return n;
+}
+
+int net_listen_all(struct net *n, const char *const *addrs, size_t count, uint16_t *port,
+                   struct err *err)
+{
+    size_t done = 0;
+    int fds[NET_LISTEN_MAX];
+
+    if (!n->tls)
+        return err_set(err, "listening on %s: there is no TLS context", addrs[0]);
+    for (int i = 0; i < PORTS_TRIED && count <= NET_LISTEN_MAX; i++) {
+        uint16_t at = *port;
+
+        done = open_each(addrs, count, &at, fds, err);
+        if (done == count) {
+            *port = at;
+            break;
+        }
+        for (size_t k = 0; k < done; k++)
+            close(fds[k]);
+        if (*port || done == 0)
+            return -1;
+    }
+    for (size_t k = 0; done == count && k < count; k++)
+        start_listener(n, fds[k], NULL);
+    return done == count ? 0 : -1;
+}
+
+int net_listen_tls(struct net *n, const char *addr, uint16_t *port, struct err *err)
+{
+    return net_listen_all(n, &addr, 1, port, err);
 }
 
 int net_listen_unix_addr(const char *path, struct sockaddr_storage *ss, socklen_t *len,

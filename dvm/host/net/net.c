@@ -42,15 +42,23 @@ void net_destroy(struct net *n)
     free(n);
 }
 
-uint64_t net_connect_tls(struct net *n, const char *host, uint16_t port, uint64_t timeout_ms)
+uint64_t net_connect_to(struct net *n, const struct net_target *to, uint64_t timeout_ms)
 {
     struct net_conn *c = net_conn_create(n, false, true);
 
+    c->unnamed = to->unnamed;
     if (n->tls)
-        net_dial_tcp(c, host, port, timeout_ms);
+        net_dial_tcp(c, to, timeout_ms);
     else
-        net_conn_fail(c, "connecting to %s port %u: there is no TLS context", host, port);
+        net_conn_fail(c, "connecting to %s port %u: there is no TLS context", to->host, to->port);
     return c->id;
+}
+
+uint64_t net_connect_tls(struct net *n, const char *host, uint16_t port, uint64_t timeout_ms)
+{
+    struct net_target to = {.host = host, .port = port};
+
+    return net_connect_to(n, &to, timeout_ms);
 }
 
 uint64_t net_connect_local(struct net *n, const char *path)
@@ -74,6 +82,11 @@ size_t net_pending(const struct net *n, uint64_t conn)
     const struct net_conn *c = net_conn_find(n, conn);
 
     return c ? net_conn_pending(c) : 0;
+}
+
+struct net_handshakes net_handshakes(const struct net *n)
+{
+    return n->shaken;
 }
 
 void net_close(struct net *n, uint64_t conn, bool flush)

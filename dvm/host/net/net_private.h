@@ -54,6 +54,7 @@ struct net_conn {
     enum net_phase phase;
     bool incoming;
     bool tls;
+    bool unnamed; /* any name in the certificate will do */
     bool paused;
     bool told;        /* on_open has been called */
     bool was_high;    /* exceeded NET_PENDING_HIGH, on_drained not called yet */
@@ -96,16 +97,17 @@ struct net {
     uint64_t stagger_ms;     /* NET_STAGGER_MS, or of a test */
     uint64_t refused_ms;     /* time of the last logged refusal */
     unsigned refused_unsaid;
+    struct net_handshakes shaken;
     void (*on_done)(void *arg); /* of net_finish(); NULL otherwise */
     void *done_arg;
 };
 
-/* conn.c */
+/* conn.c: outgoing TLS connections resume the session of a former one to the same host and port. */
 struct net_conn *net_conn_create(struct net *n, bool incoming, bool tls);
 /* A connection that the owner may still refer to. */
 struct net_conn *net_conn_find(const struct net *n, uint64_t id);
 /* Takes a connected socket, and starts the handshake for TLS. The certificate must have the name
- * c->host. */
+ * c->host, unless c->unnamed. */
 void net_conn_attach(struct net_conn *c, int fd);
 /* on_closed will be called on a later turn; only the first reason counts. */
 void net_conn_fail(struct net_conn *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -136,7 +138,7 @@ void net_reason_peer_name(int fd, char *text, size_t size);
 void net_reason_log_refusal(struct net *n, int fd, const char *why);
 
 /* dial.c: copies its strings. */
-void net_dial_tcp(struct net_conn *c, const char *host, uint16_t port, uint64_t timeout_ms);
+void net_dial_tcp(struct net_conn *c, const struct net_target *to, uint64_t timeout_ms);
 void net_dial_timeout(struct net_conn *c); /* the deadline has passed: fails the connection */
 void net_dial_local(struct net_conn *c, const char *path);
 void net_dial_free(struct net_dial *d);

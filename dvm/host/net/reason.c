@@ -68,6 +68,39 @@ void net_reason_peer_name(int fd, char *text, size_t size)
         snprintf(text, size, "%s port %s", host, port);
 }
 
+/* An IPv4 address at a socket for both families is written like any other. */
+static void put_address(const struct sockaddr_storage *ss, socklen_t len, char *text)
+{
+    static const char mapped[] = "::ffff:";
+    char host[NI_MAXHOST];
+    size_t skip;
+
+    if (ss->ss_family == AF_UNIX || getnameinfo((const struct sockaddr *)ss, len, host,
+                                                sizeof(host), NULL, 0, NI_NUMERICHOST) != 0)
+        return;
+    skip = strncmp(host, mapped, sizeof(mapped) - 1) == 0 && strchr(host, '.') ? sizeof(mapped) - 1
+                                                                               : 0;
+    snprintf(text, NET_ADDRESS_MAX, "%.*s", NET_ADDRESS_MAX - 1, host + skip);
+}
+
+struct net_ends net_ends(const struct net *n, uint64_t conn)
+{
+    const struct net_conn *c = net_conn_find(n, conn);
+    struct sockaddr_storage ss = {0};
+    socklen_t len = sizeof(ss);
+    struct net_ends ends = {0};
+    int fd = c && c->bev ? bufferevent_getfd(c->bev) : -1;
+
+    if (fd < 0)
+        return ends;
+    if (getsockname(fd, (struct sockaddr *)&ss, &len) == 0)
+        put_address(&ss, len, ends.own);
+    len = sizeof(ss);
+    if (getpeername(fd, (struct sockaddr *)&ss, &len) == 0)
+        put_address(&ss, len, ends.other);
+    return ends;
+}
+
 void net_reason_log_refusal(struct net *n, int fd, const char *why)
 {
     uint64_t now_ms = loop_now_ms(n->loop);

@@ -44,6 +44,17 @@ static void put_variable(char ***env, const char *name, char *pair)
     (*env)[i] = pair;
 }
 
+static void drop_variable(char **env, const char *name)
+{
+    size_t i = place_of(env, name);
+
+    if (!env[i])
+        return;
+    free(env[i]);
+    for (; env[i]; i++)
+        env[i] = env[i + 1];
+}
+
 /* A value that the user has set is kept. */
 static void put_default(char ***env, const char *name, const char *value)
 {
@@ -86,14 +97,22 @@ static void put_backing_dir(char ***env, const struct pmix_srv *p, const struct 
     put_dir(env, j, "OMPI_MCA_osc_sm_backing_directory", dir);
 }
 
-/* Ranks that start in that directory find the files by their names; others get its path. */
+/* Ranks that start in that directory find the files by their names; others get its path. Open MPI
+ * 4.1 shows OMPI_FILE_LOCATION as the place of such files. Without files it is the rank's own
+ * directory, as under mpirun. */
 static void put_files_dir(char ***env, const struct pmix_srv *p, const struct job_launch *l,
-                          uint32_t app)
+                          uint32_t rank)
 {
     FREE_AUTO char *dir = xasprintf("%s/%s/" JOB_FILES_DIR, p->session_dir, l->nspace);
 
+    if (!l->spec.nfiles) {
+        put_variable(env, "OMPI_FILE_LOCATION",
+                     xasprintf("OMPI_FILE_LOCATION=%s/%s/%u", p->session_dir, l->nspace, rank));
+        return;
+    }
+    put_variable(env, "OMPI_FILE_LOCATION", xasprintf("OMPI_FILE_LOCATION=%s", dir));
     put_variable(env, "DVM_FILES_DIR", xasprintf("DVM_FILES_DIR=%s", dir));
-    if (!l->spec.apps[app].cwd[0])
+    if (!l->spec.apps[l->rank_app[rank]].cwd[0])
         put_variable(env, "PWD", xasprintf("PWD=%s", dir));
 }
 
@@ -105,6 +124,53 @@ static bool owns_cpus(const struct pmix_srv *p, const struct job *j, uint32_t ra
 
     return p->owns_cpus && local < l->ncpus && l->cpus[local][0] &&
            !(l->spec.flags & JOB_OVERSUBSCRIBE);
+}
+
+/* "A B C": one number for each application of the job. */
+static void put_numbers(char ***env, const char *name, const uint32_t *list, size_t n)
+{
+    char *pair = xasprintf("%s=", name);
+
+    for (size_t i = 0; i < n; i++) {
+        char *longer = xasprintf("%s%s%u", pair, i ? " " : "", list[i]);
+
+        free(pair);
+        pair = longer;
+    }
+    put_variable(env, name, pair);
+}
+
+/* What Open MPI gives as MPI_INFO_ENV: all applications, their ranks and first ranks. */
+static void put_apps(char ***env, const struct job_launch *l)
+{
+    size_t napps = l->spec.napps;
+    FREE_AUTO uint32_t *counts = xcalloc(napps + 1, sizeof(*counts));
+    FREE_AUTO uint32_t *firsts = xcalloc(napps + 1, sizeof(*firsts));
+
+    for (uint32_t r = l->nranks; r-- > 0;) {
+        counts[l->rank_app[r]]++;
+        firsts[l->rank_app[r]] = r;
+    }
+    put_number(env, "OMPI_NUM_APP_CTX", (uint32_t)napps);
+    put_numbers(env, "OMPI_APP_CTX_NUM_PROCS", counts, napps);
+    put_numbers(env, "OMPI_FIRST_RANKS", firsts, napps);
+}
+
+static void put_command(char ***env, const struct job_app *app)
+{
+    char *args = NULL;
+
+    put_variable(env, "OMPI_COMMAND", xasprintf("OMPI_COMMAND=%s", app->argv[0]));
+    for (char **a = app->argv + 1; *a; a++) {
+        char *longer = xasprintf("%s%s%s", args ? args : "OMPI_ARGV=", args ? " " : "", *a);
+
+        free(args);
+        args = longer;
+    }
+    if (args)
+        put_variable(env, "OMPI_ARGV", args);
+    else
+        drop_variable(*env, "OMPI_ARGV"); /* that of the rank which has spawned this one */
 }
 
 /* docs/pmix/environment.md gives the reasons. */
@@ -119,8 +185,7 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     put_default(env, "OMPI_MCA_osc", "^ucx");
     if (p->shares_host)
         put_backing_dir(env, p, j);
-    if (l->spec.nfiles)
-        put_files_dir(env, p, l, l->rank_app[rank]);
+    put_files_dir(env, p, l, rank);
     if (p->only_loopback)
         put_default(env, "OMPI_MCA_btl_tcp_if_include", "lo");
     put_number(env, "OMPI_COMM_WORLD_SIZE", l->nranks);
@@ -129,6 +194,8 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     put_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", j->ranks[rank].local_rank);
     put_number(env, "OMPI_COMM_WORLD_NODE_RANK", j->ranks[rank].local_rank);
     put_number(env, "OMPI_UNIVERSE_SIZE", slots);
+    put_apps(env, l);
+    put_command(env, &l->spec.apps[l->rank_app[rank]]);
 }
 
 bool envdefault_shares_host(const char *host)

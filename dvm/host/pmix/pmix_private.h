@@ -16,7 +16,6 @@
 #include <uthash.h>
 
 #define PMIX_SRV_NSPACE "dvm" /* the servers' own namespace; a server's rank is its vpid */
-#define PMIX_SRV_BLOB_MAX (64u << 20)
 #define PMIX_SRV_KEYS_MAX 65536
 #define RESIZE_LIST_MAX (1u << 20) /* bytes of a list of nodes */
 
@@ -79,6 +78,7 @@ struct upcall {
         char *req_id, *id;
         uint32_t count;
         int64_t deadline_s;
+        bool keep;
     } resize;
 };
 struct pmix_srv *pmix_srv_current(void); /* on PMIx's thread; NULL when none is running */

@@ -47,8 +47,12 @@ struct pmix_srv_reach {
 #define PMIX_SRV_REACH_MAX 65536
 #define PMIX_SRV_EVENT_MAX (32u << 20) /* of its blob: more than a client can send */
 
+/* Of the data of a call, or of an answer. The library itself takes 128 MB of each rank for its own
+ * node and as much for others. */
+#define PMIX_SRV_BLOB_MAX (512u << 20)
+
 /* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by
- * this module and understood by its peer on another daemon; they are bounded to 64 MiB. */
+ * this module and understood by its peer on another daemon. */
 struct pmix_srv_upcalls {
     void (*on_connected)(const char *nspace, uint32_t rank, void *arg); /* PMIx_Init */
     void (*on_finalized)(const char *nspace, uint32_t rank, void *arg);

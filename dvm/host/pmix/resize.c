@@ -60,8 +60,10 @@ static const pmix_status_t statuses[RESIZE_STATUSES] = {
  * itself are ignored, not refused. */
 static const char *const anywhere[] = {PMIX_ALLOC_REQ_ID, PMIX_ALLOC_ID, PMIX_USERID, PMIX_GRPID,
                                        NULL};
+/* Our own: the extension stays when the job of its requester has ended. */
+#define DVM_ALLOC_KEEP "dvm.alloc.keep"
 static const char *const in_extend[] = {PMIX_ALLOC_NUM_NODES, PMIX_ALLOC_NODE_LIST, PMIX_TIMEOUT,
-                                        PMIX_ALLOC_TIME, NULL};
+                                        DVM_ALLOC_KEEP, NULL};
 static const char *const in_release[] = {
     PMIX_ALLOC_NUM_NODES, PMIX_ALLOC_NODE_LIST,    PMIX_TIMEOUT,
     PMIX_JOB_CTRL_KILL,   PMIX_JOB_CTRL_TERMINATE, NULL};
@@ -110,55 +112,24 @@ static pmix_status_t read_count(const pmix_info_t *info, size_t n, uint32_t *out
     return PMIX_SUCCESS;
 }
 
-/* Months, days, hours, minutes, seconds, from the right, as the header of 5.0 says. -1: no time. */
-static long seconds_of(const char *text)
-{
-    static const long units[] = {1, 60, 3600, 86400, 30L * 86400};
-    FREE_AUTO char *copy = xstrdup(text);
-    long sum = 0;
-
-    for (size_t i = 0; *copy; i++) {
-        char *colon = strrchr(copy, ':');
-        const char *word = colon ? colon + 1 : copy;
-        char *end;
-        long n = strtol(word, &end, 10);
-
-        if (i == sizeof(units) / sizeof(*units) || *end || *word < '0' || *word > '9' ||
-            n > API_DEADLINE_MAX)
-            return -1;
-        sum += n * units[i];
-        *(colon ? colon : copy) = '\0';
-        if (!colon)
-            return sum <= API_DEADLINE_MAX ? sum : -1;
-    }
-    return -1;
-}
-
-/* The time limit of the campaign in seconds. A member that joins after the time for which an
- * extension is wanted is of no use. -1: the request gives no limit; 0 means no limit in
- * PMIX_TIMEOUT. */
+/* The time limit of the campaign in seconds. -1: the request gives no limit, or 0. */
 static pmix_status_t read_deadline(const pmix_info_t *info, size_t n, const char *const *keys,
                                    int64_t *out)
 {
-    const char *both[] = {PMIX_TIMEOUT, PMIX_ALLOC_TIME};
+    bool given =
+        info_find(info, n, PMIX_TIMEOUT) && has_key(keys, info_find(info, n, PMIX_TIMEOUT));
+    long s = given ? info_int(info, n, PMIX_TIMEOUT, -1) : 0;
 
-    *out = -1;
-    for (size_t k = 0; k < 2; k++) {
-        const pmix_info_t *i = info_find(info, n, both[k]);
-        long s;
-
-        if (!i || !has_key(keys, i))
-            continue;
-        if (k == 1 && i->value.type == PMIX_STRING)
-            s = i->value.data.string ? seconds_of(i->value.data.string) : -1;
-        else
-            s = info_int(info, n, both[k], -1);
-        if (s < 0 || s > API_DEADLINE_MAX)
-            return PMIX_ERR_BAD_PARAM;
-        if (s > 0 && (*out < 0 || s < *out))
-            *out = s;
-    }
+    if (s < 0 || s > API_DEADLINE_MAX)
+        return PMIX_ERR_BAD_PARAM;
+    *out = s > 0 ? s : -1;
     return PMIX_SUCCESS;
+}
+
+/* The DVM takes no members away after a time. */
+static bool wants_end(pmix_alloc_directive_t directive, const pmix_info_t *info, size_t n)
+{
+    return directive == PMIX_ALLOC_EXTEND && info_find(info, n, PMIX_ALLOC_TIME);
 }
 
 static const char *const *keys_of(pmix_alloc_directive_t directive)
@@ -192,9 +163,10 @@ static pmix_status_t read_request(struct upcall *u, pmix_alloc_directive_t direc
     const char *const *keys = keys_of(directive);
     pmix_status_t rc;
 
-    if (!keys || !all_understood(keys, info, n))
+    if (!keys || !all_understood(keys, info, n) || wants_end(directive, info, n))
         return PMIX_ERR_NOT_SUPPORTED;
     u->number = kind_of(directive, info, n);
+    u->resize.keep = directive == PMIX_ALLOC_EXTEND && info_true(info, n, DVM_ALLOC_KEEP);
     rc = read_text(info, n, PMIX_ALLOC_REQ_ID, API_ID_MAX, &u->resize.req_id);
     if (rc == PMIX_SUCCESS)
         rc = read_text(info, n, PMIX_ALLOC_ID, API_ID_MAX, &u->resize.id);
@@ -213,7 +185,8 @@ static void run_resize(struct pmix_srv *p, struct upcall *u)
                                  .req_id = u->resize.req_id,
                                  .id = u->resize.id,
                                  .count = u->resize.count,
-                                 .deadline_s = u->resize.deadline_s};
+                                 .deadline_s = u->resize.deadline_s,
+                                 .keep = u->resize.keep};
     pmix_req req;
 
     u->answer.req_id = xstrdup(u->resize.req_id);

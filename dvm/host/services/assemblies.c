@@ -9,7 +9,8 @@
  * assemblies.
  *
  * An assembly ends when one disconnect names all its processes. The processes of a job that ends
- * leave all assemblies, and an empty assembly is removed.
+ * leave all assemblies. An assembly is removed when all that are left belong to one job: the ranks
+ * of a job are notified of each other without it. So a rank may spawn any number of jobs.
  *
  * Limit: ASSEMBLIES_MAX. A further connect is logged and not kept: its processes are not notified
  * of each other's loss. */
@@ -90,6 +91,15 @@ void assemblies_disconnect(struct assemblies *a, const struct pmix_srv_proc *pro
     }
 }
 
+static bool is_of_one_job(const struct assembly *m)
+{
+    for (size_t i = 1; i < m->n; i++) {
+        if (strcmp(m->procs[i].nspace, m->procs[0].nspace) != 0)
+            return false;
+    }
+    return true;
+}
+
 void assemblies_job_ended(struct assemblies *a, const char *nspace)
 {
     struct assembly *m, *tmp;
@@ -102,8 +112,10 @@ void assemblies_job_ended(struct assemblies *a, const char *nspace)
             if (strcmp(m->procs[i].nspace, nspace) != 0)
                 m->procs[kept++] = m->procs[i];
         }
+        if (kept == m->n)
+            continue;
         m->n = kept;
-        if (kept == 0)
+        if (is_of_one_job(m))
             drop_assembly(a, m);
     }
 }

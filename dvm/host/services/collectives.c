@@ -19,8 +19,6 @@
 #include <string.h>
 #include <utlist.h>
 
-#define CONTRIBUTION_MAX (64u << 20)
-
 struct collective {
     struct collectives *s;
     pmix_req req;
@@ -109,7 +107,7 @@ static uint32_t *list_daemons(const struct collective *c, size_t *n, bool *lost)
 /* The same bytes on every daemon: the kind, then the name and rank of each participant. */
 static void put_signature(struct buf *sig, const struct collective *c)
 {
-    buf_init(sig, CONTRIBUTION_MAX);
+    buf_init(sig, PMIX_SRV_BLOB_MAX);
     buf_put_u8(sig, (uint8_t)c->kind);
     for (size_t i = 0; i < c->nprocs; i++) {
         buf_put_raw(sig, c->procs[i].nspace, strlen(c->procs[i].nspace) + 1);
@@ -167,7 +165,7 @@ void collectives_join(struct collectives *s, pmix_req req, char kind,
         .s = s, .req = req, .kind = kind, .nprocs = nprocs, .timeout_s = timeout_s};
     c->procs = xcalloc(nprocs + 1, sizeof(*c->procs));
     memcpy(c->procs, procs, nprocs * sizeof(*procs));
-    buf_init(&c->data, CONTRIBUTION_MAX);
+    buf_init(&c->data, PMIX_SRV_BLOB_MAX);
     buf_put_raw(&c->data, data, len);
     DL_APPEND(s->list, c);
     host_jobs_learn(s->jobs, c->procs, nprocs, on_participants_known, c);

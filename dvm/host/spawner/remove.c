@@ -56,6 +56,16 @@ static bool is_removable(const struct walk *w, const struct stat *st)
     return (w->flags & REMOVE_OURS) || (st->st_uid == geteuid() && st->st_gid == getegid());
 }
 
+/* A directory that was changed later may have earlier files in it. */
+static bool is_later(const struct walk *w, const struct stat *st)
+{
+    const struct timespec *until = &w->rules->until;
+
+    return until->tv_sec &&
+           (st->st_ctim.tv_sec > until->tv_sec ||
+            (st->st_ctim.tv_sec == until->tv_sec && st->st_ctim.tv_nsec > until->tv_nsec));
+}
+
 /* A mounted file system or a bind mount. Kernels before 5.8 do not report the second. */
 static bool is_mounted(const struct walk *w, int fd, const struct stat *st)
 {
@@ -118,6 +128,8 @@ static void empty_dir(struct walk *w, int fd, const char *path, int depth)
 
 static void remove_dir(struct walk *w, int parent, const char *name, const char *path, int depth)
 {
+    bool stays = depth == 0 && (w->flags & REMOVE_LEAVE_TOPDIR);
+    struct stat st;
     int fd;
 
     if (depth > 0 && !(w->flags & REMOVE_RECURSIVE))
@@ -127,8 +139,9 @@ static void remove_dir(struct walk *w, int parent, const char *name, const char 
     fd = open_dir(w, parent, name, depth);
     if (fd < 0)
         return;
+    stays |= fstat(fd, &st) < 0 || is_later(w, &st);
     empty_dir(w, fd, path, depth + 1);
-    if (!w->over && (depth > 0 || !(w->flags & REMOVE_LEAVE_TOPDIR)))
+    if (!w->over && !stays)
         unlinkat(parent, name, AT_REMOVEDIR);
 }
 
@@ -145,7 +158,7 @@ static void remove_entry(struct walk *w, int parent, const char *name, const cha
         return;
     if (S_ISDIR(st.st_mode))
         remove_dir(w, parent, name, path, depth);
-    else if (!(w->flags & REMOVE_ONLY_EMPTY))
+    else if (!(w->flags & REMOVE_ONLY_EMPTY) && !is_later(w, &st))
         unlinkat(parent, name, 0);
 }
 

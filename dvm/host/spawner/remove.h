@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 /* Levels below the named directory, a descriptor each. Deeper entries stay. */
 #define REMOVE_DEPTH_MAX 128
@@ -27,7 +28,8 @@ enum remove_flag {
 struct remove_rules {
     const char *const *ignores; /* borrowed: absolute, without "." and "//"; with all below */
     size_t nignores;
-    size_t budget; /* entries that may be looked at; 0: no limit */
+    size_t budget;         /* entries that may be looked at; 0: no limit */
+    struct timespec until; /* entries that were changed later stay; 0: no limit */
 };
 
 /* `path` is absolute. An entry that cannot be removed, or that does not belong to the effective

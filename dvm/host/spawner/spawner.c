@@ -15,6 +15,8 @@
 #include "dvm/host/spawner/spawner.h"
 
 #include "base/log/log.h"
+#include "dvm/host/spawner/clean_journal.h"
+#include "dvm/host/spawner/leftovers.h"
 #include "dvm/host/spawner/spawn_sock.h"
 #include "dvm/host/spawner/spawner_private.h"
 
@@ -133,6 +135,7 @@ static void on_sock(struct spawner *sp)
         in = cur_of(data, len);
         if (spawn_msg_cmd_decode(&in, &c, &err) == 0) {
             spawner_watch_heard(sp, c.limit_ms);
+            clean_journal_alive(sp->journal, spawner_now_ms(), c.limit_ms / SPAWNER_LOOKS);
             take_command(sp, &c, fds);
             continue;
         }
@@ -252,9 +255,13 @@ static void raise_nofile(struct spawner *sp)
     setrlimit(RLIMIT_NOFILE, &r);
 }
 
-void spawner_run(int sock, pid_t daemon, uint64_t token, uint32_t grace_ms)
+void spawner_run(int sock, pid_t daemon, uint64_t token, uint32_t grace_ms, const char *dir)
 {
-    struct spawner sp = {.sock = sock, .daemon = daemon, .token = token, .grace_ms = grace_ms};
+    struct spawner sp = {.sock = sock,
+                         .daemon = daemon,
+                         .token = token,
+                         .grace_ms = grace_ms,
+                         .journal = clean_journal_create(dir, token)};
     sigset_t set;
 
     spawner_close_but(sock);
@@ -269,8 +276,10 @@ void spawner_run(int sock, pid_t daemon, uint64_t token, uint32_t grace_ms)
         log_error("the spawner cannot start errno=%d", errno);
         _exit(EXIT_FAILURE); /* the daemon ends with the spawner */
     }
+    leftovers_start(dir);
     while (sp.daemon || sp.phase != SPAWNER_EMPTY)
         take_turn(&sp);
     spawner_clean_all(&sp);
+    clean_journal_destroy(sp.journal);
     _exit(sp.exit_code);
 }

@@ -28,6 +28,7 @@ struct spawner_handle {
 struct spawner_options {
     const char *program; /* spawner_program() */
     const char *level;   /* of the spawner's log, log_level_name() */
+    const char *dir;     /* session directory: its file of cleanups; NULL: it keeps none */
     char *const *words;  /* NULL-terminated; follow its own arguments, so that ps shows the DVM */
     uint32_t grace_ms;   /* from SIGTERM to SIGKILL for all processes, after the daemon's end */
 };
@@ -50,7 +51,7 @@ int spawner_split(const struct spawner_options *o, struct spawner_handle *out, s
 
 /* The spawner's part, in its own program. `daemon` is a child of this process, which is the
  * subreaper and has blocked SIGCHLD and the signals above. */
-void spawner_run(int sock, pid_t daemon, uint64_t token, uint32_t grace_ms)
+void spawner_run(int sock, pid_t daemon, uint64_t token, uint32_t grace_ms, const char *dir)
     __attribute__((noreturn));
 
 #endif

@@ -8,9 +8,13 @@
  * ranks are started and reaped meanwhile; SPAWNER_CLEANERS_MAX children work at a time. Small
  * scopes are removed on the spot.
  *
+ * Paths that applications have named are also in a file (clean_journal.h), for the case that this
+ * process is killed. It is made anew when most of its records are out of date.
+ *
  * A child has SPAWNER_CLEAN_MS; then it is killed, and the rest stays. If fork fails, the scope is
  * tried again after the next child. Files go before directories (remove.h holds the rules). */
 #include "base/log/log.h"
+#include "dvm/host/spawner/clean_journal.h"
 #include "dvm/host/spawner/remove.h"
 #include "dvm/host/spawner/spawn_sock.h"
 #include "dvm/host/spawner/spawner_private.h"
@@ -26,6 +30,8 @@
 
 /* This many entries of a directory are removed without a child, since a fork costs more. */
 #define INLINE_ENTRIES 64
+/* The file of paths is made anew when it has more records than this, and 4 for each path. */
+#define RECORDS_MAX 1024
 
 enum scope_state { SCOPE_KEPT, SCOPE_WAITS, SCOPE_RUNS, SCOPE_DONE };
 
@@ -86,6 +92,38 @@ static bool is_sane(const char *path)
     return names > 0;
 }
 
+static bool is_journaled(const struct clean_path *c)
+{
+    return !(c->flags & REMOVE_OURS);
+}
+
+/* False: no new file could be made. */
+static bool renew_journal(struct spawner *sp)
+{
+    const struct spawner_scope *s;
+    const struct clean_path *c;
+
+    clean_journal_renew(sp->journal);
+    for (s = sp->scopes; s; s = s->hh.next) {
+        DL_FOREACH(s->paths, c)
+        {
+            if (is_journaled(c))
+                clean_journal_path(sp->journal, s->id, c->flags, c->path);
+        }
+    }
+    return clean_journal_renewed(sp->journal);
+}
+
+static void journal_path(struct spawner *sp, uint64_t scope, const struct clean_path *c)
+{
+    size_t records = clean_journal_records(sp->journal);
+
+    if (!is_journaled(c))
+        return;
+    if (records <= RECORDS_MAX || records / 4 <= sp->njournal || !renew_journal(sp))
+        clean_journal_path(sp->journal, scope, c->flags, c->path);
+}
+
 void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const char *path)
 {
     struct spawner_scope *s = find_scope(sp, scope);
@@ -93,6 +131,7 @@ void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const
 
     if (c) {
         c->flags = flags;
+        journal_path(sp, scope, c);
         return;
     }
     if (!is_sane(path) || sp->nclean >= SPAWNER_CLEAN_MAX || (s && s->state != SCOPE_KEPT)) {
@@ -109,12 +148,14 @@ void spawner_clean_add(struct spawner *sp, uint64_t scope, unsigned flags, const
     memcpy(c->path, path, strlen(path) + 1);
     DL_APPEND(s->paths, c);
     sp->nclean++;
+    sp->njournal += is_journaled(c);
+    journal_path(sp, scope, c);
 }
 
 /* Files first, then directories. False: there are more entries than the budget allows. */
-static bool clean_scope(const struct spawner_scope *s, size_t budget)
+static bool clean_scope(const struct spawner *sp, const struct spawner_scope *s, size_t budget)
 {
-    struct remove_rules rules = {.budget = budget};
+    struct remove_rules rules = {.budget = budget, .until = sp->until};
     FREE_AUTO const char **ignores = NULL;
     const struct clean_path *c;
     bool done = true;
@@ -152,14 +193,20 @@ static bool is_ours(const struct spawner_scope *s)
 
 static void scope_free(struct spawner *sp, struct spawner_scope *s)
 {
+    size_t journaled = sp->njournal;
     struct clean_path *c;
     struct clean_path *next;
 
     DL_FOREACH_SAFE(s->paths, c, next)
     {
+        sp->njournal -= is_journaled(c);
         free(c);
         sp->nclean--;
     }
+    if (journaled && !sp->njournal)
+        clean_journal_clear(sp->journal);
+    else if (journaled != sp->njournal)
+        clean_journal_done(sp->journal, s->id);
     if (s->state == SCOPE_RUNS)
         sp->ncleaners--;
     if (s->state != SCOPE_KEPT)
@@ -176,9 +223,10 @@ static void finish_scope(struct spawner *sp, struct spawner_scope *s, int status
     s->status = status;
 }
 
-static void run_cleaner(const struct spawner_scope *s, pid_t spawner) __attribute__((noreturn));
+static void run_cleaner(const struct spawner *sp, const struct spawner_scope *s, pid_t spawner)
+    __attribute__((noreturn));
 
-static void run_cleaner(const struct spawner_scope *s, pid_t spawner)
+static void run_cleaner(const struct spawner *sp, const struct spawner_scope *s, pid_t spawner)
 {
     sigset_t none;
 
@@ -187,7 +235,7 @@ static void run_cleaner(const struct spawner_scope *s, pid_t spawner)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     if (getppid() == spawner)
-        clean_scope(s, 0);
+        clean_scope(sp, s, 0);
     _exit(EXIT_SUCCESS);
 }
 
@@ -195,7 +243,7 @@ static void start_cleaner(struct spawner *sp, struct spawner_scope *s, uint64_t 
 {
     pid_t self = getpid();
 
-    if (is_ours(s) && clean_scope(s, INLINE_ENTRIES)) {
+    if (is_ours(s) && clean_scope(sp, s, INLINE_ENTRIES)) {
         finish_scope(sp, s, 0);
         return;
     }
@@ -203,7 +251,7 @@ static void start_cleaner(struct spawner *sp, struct spawner_scope *s, uint64_t 
         return;
     s->pid = fork();
     if (s->pid == 0)
-        run_cleaner(s, self);
+        run_cleaner(sp, s, self);
     if (s->pid < 0) {
         log_warn("no process for a cleanup can be created, the cleanup waits errno=%d", errno);
         return;
@@ -319,6 +367,14 @@ bool spawner_clean_report(struct spawner *sp)
     return true;
 }
 
+void spawner_clean_forget(struct spawner *sp, uint64_t scope)
+{
+    struct spawner_scope *s = find_scope(sp, scope);
+
+    if (s)
+        scope_free(sp, s);
+}
+
 void spawner_clean_all(struct spawner *sp)
 {
     struct spawner_scope *s;
@@ -327,7 +383,7 @@ void spawner_clean_all(struct spawner *sp)
     HASH_ITER(hh, sp->scopes, s, next)
     {
         if (s->state != SCOPE_DONE)
-            clean_scope(s, 0);
+            clean_scope(sp, s, 0);
         scope_free(sp, s);
     }
 }

@@ -53,6 +53,7 @@ struct spawner_rank {
 
 struct spawner_sweep;
 struct spawner_scope;
+struct clean_journal;
 
 enum spawner_phase { SPAWNER_SERVING, SPAWNER_ASKING, SPAWNER_KILLING, SPAWNER_EMPTY };
 
@@ -77,9 +78,12 @@ struct spawner {
     struct spawner_rank *reports;
     struct spawner_sweep *sweeps;
     struct spawner_scope *scopes;
-    size_t nclean;        /* number of paths in all scopes */
-    size_t nclean_active; /* scopes that wait or run */
-    size_t ncleaners;     /* children that remove */
+    struct clean_journal *journal;
+    size_t njournal;       /* paths in it that are kept */
+    struct timespec until; /* for all scopes: struct remove_rules */
+    size_t nclean;         /* number of paths in all scopes */
+    size_t nclean_active;  /* scopes that wait or run */
+    size_t ncleaners;      /* children that remove */
     enum spawner_phase phase;
     uint64_t phase_due_ms;
 };
@@ -131,8 +135,9 @@ bool spawner_clean_reaped(struct spawner *sp, pid_t pid,
                           int status); /* false: not a child of the cleanup */
 void spawner_clean_turn(struct spawner *sp, uint64_t now_ms);
 int spawner_clean_wait(const struct spawner *sp, uint64_t now_ms);
-bool spawner_clean_report(struct spawner *sp); /* as spawner_rank_report() */
-void spawner_clean_all(struct spawner *sp);    /* daemon and ranks have ended: all scopes at once */
+bool spawner_clean_report(struct spawner *sp);                 /* as spawner_rank_report() */
+void spawner_clean_forget(struct spawner *sp, uint64_t scope); /* without a removal */
+void spawner_clean_all(struct spawner *sp); /* daemon and ranks have ended: all scopes at once */
 
 /* Signals that the spawner reads from a descriptor. They are blocked before the daemon is split
  * off. */

@@ -2,8 +2,8 @@
 /* Splits the daemon's program in two: its process becomes the spawner, its child goes on.
  *
  * In: struct spawner_options. Out: in the child a struct spawner_handle (socket, pid, token). In
- * the parent the spawner's program, which gets socket, daemon, token, grace and level of the log as
- * arguments.
+ * the parent the spawner's program, which gets socket, daemon, token, grace, level of the log
+ * and session directory as arguments.
  *
  * Order: descriptors 0 to 2 are filled, so that no socket gets their numbers. The process becomes
  * the subreaper. The spawner's signals are blocked before the fork, so that the spawner misses
@@ -103,14 +103,15 @@ static void become_spawner(const struct spawner_options *o, int sock, pid_t daem
 
     while (o->words[n])
         n++;
-    argv = xcalloc(n + 7, sizeof(*argv));
+    argv = xcalloc(n + 8, sizeof(*argv));
     argv[0] = SPAWNER_PROGRAM;
     argv[1] = sock_text;
     argv[2] = daemon_text;
     argv[3] = token_text;
     argv[4] = grace_text;
     argv[5] = (char *)o->level;
-    memcpy(argv + 6, o->words, n * sizeof(*argv));
+    argv[6] = o->dir ? (char *)o->dir : "";
+    memcpy(argv + 7, o->words, n * sizeof(*argv));
     snprintf(sock_text, sizeof(sock_text), "%d", sock);
     snprintf(daemon_text, sizeof(daemon_text), "%d", (int)daemon);
     snprintf(token_text, sizeof(token_text), "%016" PRIx64, token);

@@ -53,6 +53,11 @@ static void client_send(uint32_t client, const void *data, size_t len, void *arg
     client_msg_free(&m);
 }
 
+static bool client_there(uint32_t client, void *arg)
+{
+    return true;
+}
+
 static size_t client_pending(uint32_t client, void *arg)
 {
     return IOF_CLIENT_HIGH + 1;
@@ -134,6 +139,7 @@ static void join_services(struct alone *a)
 void alone_open(struct alone *a, enum scene_kind kind)
 {
     struct iof_io io = {.client_send = client_send,
+                        .client_there = client_there,
                         .client_pending = client_pending,
                         .client_pause = client_pause,
                         .copy = copy,

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-static void forget_peer(struct core *c, uint32_t vpid, enum remove_why why)
+void apply_forget_peer(struct core *c, uint32_t vpid, enum remove_why why)
 {
     struct out_act *act;
 
@@ -115,6 +115,7 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
     neigh_removed(c, m);
     close_leaving(c, m);
     core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);
+    client_turn_away_all(c, "left the DVM");
     finish_start(c, after_leaving(c), "left the DVM");
 }
 
@@ -154,7 +155,7 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
         return;
     }
     for (size_t i = 0; i < m->ntargets; i++)
-        forget_peer(c, m->targets[i].vpid, m->why);
+        apply_forget_peer(c, m->targets[i].vpid, m->why);
     if (shrink) {
         neigh_removed(c, m);
         close_leaving(c, m);
@@ -207,15 +208,25 @@ static void change_members(struct core *c, const struct msg *m)
                        m->remove.why == REMOVE_SHRINK ? MEMBER_EV_REMOVE : MEMBER_EV_LOSE);
 }
 
+static bool names_heir(const struct core *c, const struct msg *m)
+{
+    return m->type == MSG_ADD && m->add.nmembers == 1 && succession_is_near(c, m->add.members);
+}
+
 void apply_op(struct core *c, struct msg *m)
 {
     struct frame from = rml_from(c->rml);
+    struct succession heir = {0};
 
     if (msg_op(m) != c->members.version + 1)
         return; /* processed before, or the lifeline will soon replay it in order */
     xcast_forward(c->xcast, &from, m);
     origin_note_tree(&c->origin, c->members.live);
+    if (names_heir(c, m))
+        succession_keep(c, &heir);
     change_members(c, m);
+    if (heir.near)
+        succession_leave_former(c);
     switch (m->type) {
     case MSG_ADD:
         greet_joiners(c);
@@ -230,6 +241,7 @@ void apply_op(struct core *c, struct msg *m)
     if (core_is_head(c))
         head_applied(c->head, m);
     neigh_update(c);
+    succession_learn(c, &heir);
 }
 
 /* Children would miss the broadcasts that we have skipped. A child that has them ignores the
@@ -251,6 +263,8 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
 {
     struct members old = c->members;
     struct members now;
+    struct succession heir = {0};
+    struct msg_member head;
     bool joined = k->joining;
 
     if (m->op <= c->members.version && !k->joining)
@@ -262,11 +276,15 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
     }
     now.repairs = old.repairs;
     now.version = m->op;
+    head = (struct msg_member){.vpid = VPID_HEAD,
+                               .epoch = members_epoch(&now, members_get(&now, VPID_HEAD))};
+    if (!joined && succession_is_near(c, &head))
+        succession_keep(c, &heir);
     c->members = now;
     for (uint32_t v = 0; v < old.n; v++) {
         if (members_live(&old, v) &&
             !members_current(&c->members, v, members_epoch(&old, &old.tab[v])))
-            forget_peer(c, v, REMOVE_SHRINK); /* or lost: the table does not show it */
+            apply_forget_peer(c, v, REMOVE_SHRINK); /* or lost: the table does not show it */
     }
     if (joined)
         origin_note_joined(&c->origin, now.live, c->opts.vpid);
@@ -278,12 +296,16 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
         /* lost, or removed by a shrink: the head says which */
         c->ask_head = true;
         c->retry_at = c->out.now_ms;
+        succession_drop(&heir);
         return 0;
     }
+    if (heir.near)
+        succession_leave_former(c);
     pass_snapshot(c);
     neigh_update(c);
     if (!joined) /* the snapshot may replace removals */
         report_removal(c);
+    succession_learn(c, &heir);
     return 0;
 }
 

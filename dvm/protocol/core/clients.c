@@ -11,8 +11,13 @@
  * head, LOCAL_GONE of a daemon counts only after that daemon's output for a local client has ended.
  * Input goes to the job only after its start.
  *
+ * A new head has the clients of its former process whose detached jobs go on: nobody is connected,
+ * and each waits for its job as the others do.
+ *
  * Failures: a job that cannot be sent to the head is refused with NOT_LAUNCHED. When this
- * daemon's epoch ends, all its clients get LOST. When a client departs, its job is ended. */
+ * daemon's epoch ends, all its clients get LOST. When a shrink removes it, clients whose job the
+ * head has not taken get AWAY: the head sends the removal only after it knows that this daemon has
+ * all its messages about jobs. When a client departs, its job is ended. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -91,6 +96,20 @@ static void turn_away(struct core *c, uint32_t client, const char *text)
     send_to_client(c, client, &m, true);
 }
 
+void client_turn_away_all(struct core *c, const char *why)
+{
+    struct client *x, *tmp;
+
+    DL_FOREACH_SAFE(c->clients, x, tmp)
+    {
+        if (x->nspace)
+            continue;
+        if (!x->gone)
+            turn_away(c, x->id, why);
+        drop_client(c, x);
+    }
+}
+
 void client_fail_all(struct core *c, const char *why)
 {
     while (c->clients) {
@@ -100,10 +119,21 @@ void client_fail_all(struct core *c, const char *why)
     }
 }
 
+static struct client *add_client(struct core *c, uint32_t id)
+{
+    struct client *x = xcalloc(1, sizeof(*x));
+
+    x->id = id;
+    x->ended = hwloc_bitmap_alloc();
+    x->gone_early = hwloc_bitmap_alloc();
+    DL_APPEND(c->clients, x);
+    c->nclients++;
+    return x;
+}
+
 void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
 {
     struct msg m = {.type = MSG_SUBMIT, .submit = {client, *spec}};
-    struct client *x;
 
     if (!members_live(&c->members, c->opts.vpid) || c->finishing) {
         turn_away(c, client, c->text);
@@ -112,14 +142,30 @@ void core_submit(struct core *c, uint32_t client, const struct job_spec *spec)
     } else if (core_send(c, VPID_HEAD, CLASS_LAUNCH, &m) < 0) {
         fail_client(c, client, EXIT_CODE_NOT_LAUNCHED, "the job is too large to be sent");
     } else {
-        x = xcalloc(1, sizeof(*x));
-        x->id = client;
-        x->ended = hwloc_bitmap_alloc();
-        x->gone_early = hwloc_bitmap_alloc();
-        DL_APPEND(c->clients, x);
-        c->nclients++;
+        add_client(c, client);
     }
     core_settle(c);
+}
+
+static void inherit_client(void *arg, const struct job_client *k)
+{
+    struct client_msg accepted = {.type = CLIENT_ACCEPTED, .accepted = {(char *)k->name}};
+    struct core *c = arg;
+    struct client *x;
+
+    out_add(&c->out, OUT_INHERITED)->inherited = (struct out_inherited){k->id, k->stays};
+    if (!k->stays)
+        return;
+    x = add_client(c, k->id);
+    x->nspace = xstrdup(k->name);
+    for (size_t i = 0; i < k->nended; i++)
+        hwloc_bitmap_set(x->ended, k->ended[i]);
+    send_to_client(c, x->id, &accepted, false);
+}
+
+void client_inherit_all(struct core *c)
+{
+    head_each_client(c->head, inherit_client, c);
 }
 
 static void signal_job(struct core *c, const struct client *x, int signum)
@@ -247,6 +293,22 @@ void client_member_gone(struct core *c, uint32_t vpid)
     }
 }
 
+void client_ask_all(struct core *c)
+{
+    const struct client *x;
+
+    DL_FOREACH(c->clients, x)
+    {
+        struct msg m = {.type = MSG_JOB_ASK,
+                        .job_ask = {x->nspace ? x->nspace : (char *)"", x->id}};
+
+        if (!x->done)
+            core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+        if (x->gone)
+            signal_job(c, x, 0);
+    }
+}
+
 static void take_accepted(struct core *c, const struct frame *f, struct msg *m)
 {
     struct client *x = of_job(c, m->accepted.client, m->accepted.nspace);
@@ -267,7 +329,7 @@ static void take_job_state(struct core *c, const struct frame *f, struct msg *m)
     struct client *x = of_job(c, s->client, s->nspace);
     struct client_msg out = {.type = CLIENT_STATE, .state = {s->state, s->reason}};
 
-    if (!x || x->gone)
+    if (!x || x->gone || (x->started && s->state == JOB_STARTED)) /* a new head repeats it */
         return;
     send_to_client(c, x->id, &out, false);
     if (x->started || s->state != JOB_STARTED)

@@ -18,6 +18,7 @@
 
 #include "base/log/log.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <utlist.h>
 
@@ -26,15 +27,25 @@
 
 /* --- failures */
 
-/* The next connection is made after a time that doubles with each failure. */
-void conn_redial_later(struct core *c, struct neighbour *k)
+/* The next connection by this address is made after a time that doubles with each failure. */
+void conn_redial_later(struct core *c, struct neighbour *k, size_t way)
 {
-    if (k->incoming)
+    struct neighbour_way *w = &k->ways[way];
+
+    if (way >= k->nways)
         return;
-    k->redial_ms = k->redial_ms == 0                  ? REDIAL_MIN_MS
-                   : k->redial_ms > REDIAL_MAX_MS / 2 ? REDIAL_MAX_MS
-                                                      : 2 * k->redial_ms;
-    k->redial_at = c->out.now_ms + k->redial_ms;
+    w->redial_ms = w->redial_ms == 0                  ? REDIAL_MIN_MS
+                   : w->redial_ms > REDIAL_MAX_MS / 2 ? REDIAL_MAX_MS
+                                                      : 2 * w->redial_ms;
+    w->redial_at = c->out.now_ms + w->redial_ms;
+}
+
+/* While others carry on. Once for each time that the address fails. */
+static void log_unreached(struct core *c, const struct neighbour *k, size_t way, const char *why)
+{
+    if (way < k->nways && k->ways[way].redial_ms <= REDIAL_MIN_MS)
+        out_log(&c->out, LOG_LEVEL_WARN, "no further link to vpid %u by %s: %s", k->vpid,
+                k->ways[way].to.host, why);
 }
 
 static void tell_link_out(struct core *c, struct neighbour *k, uint32_t number, bool closed)
@@ -50,20 +61,26 @@ static void lose_conn(struct core *c, struct neighbour *k, struct peer_link *at,
                       enum link_loss_how how, const char *why)
 {
     uint32_t number = at->number;
+    size_t way = at->way;
     bool was_up = at->state >= PEER_LINK_UP;
     bool broke = was_up && how == LOSS_BY_BREAK;
 
     c->conns_lost += broke;
     k->lost += broke;
+    if (at->state == PEER_LINK_GREETING && k->nways) /* it has opened, and is of no use */
+        k->good = (way + 1) % k->nways;
     neighbours_drop_conn(c->neighbours, k, at);
+    c->keepers.check = true;
     if (peer_links_greeted(k->peer)) {
         if (was_up && k->state == NEIGHBOUR_UP) {
             k->failed = true;
             out_log(&c->out, LOG_LEVEL_INFO, "one of the links to vpid %u is lost: %s", k->vpid,
                     why);
             tell_link_out(c, k, number, true);
+        } else if (!was_up) {
+            log_unreached(c, k, way, why);
         }
-        conn_redial_later(c, k);
+        conn_redial_later(c, k, way);
         return;
     }
     neigh_lost(c, k, how, why);
@@ -81,6 +98,7 @@ static void map_out(struct core *c, struct neighbour *k, struct peer_link *at, c
 {
     if (!peer_link_fail(k->peer, at))
         return;
+    c->keepers.check = true; /* a stream takes another link */
     c->conns_mapped_out++;
     k->failed = true;
     out_log(&c->out, LOG_LEVEL_WARN, "link %u to vpid %u is mapped out: %s", at->number, k->vpid,
@@ -90,7 +108,7 @@ static void map_out(struct core *c, struct neighbour *k, struct peer_link *at, c
 
 /* --- time */
 
-static void send_ping(struct core *c, struct neighbour *k, struct peer_link *at)
+void conn_probe(struct core *c, struct neighbour *k, struct peer_link *at)
 {
     struct msg m = {.type = MSG_PING, .ping = {c->out.now_ms}};
     struct frame from = rml_from(c->rml);
@@ -161,9 +179,10 @@ static bool check_silence(struct core *c, struct neighbour *k)
             continue;
         if (at->state >= PEER_LINK_UP && !at->pinged) {
             at->pinged = true;
-            send_ping(c, k, at);
+            conn_probe(c, k, at);
             continue;
         }
+        k->silent = is_last(k, at) && k->heard_ms + c->opts.ack_ms <= c->out.now_ms;
         if (!k->incoming && k->vpid == members_parent(&c->members) && is_last(k, at))
             c->ask_head = true; /* a parent that hangs would not answer the next call either */
         close_conn(c, k, at, "the peer is silent");
@@ -182,7 +201,12 @@ static void compare_conns(struct core *c, struct neighbour *k)
     if (at)
         map_out(c, k, at, "far slower than others");
     while ((at = peer_link_probe(k->peer)))
-        send_ping(c, k, at);
+        conn_probe(c, k, at);
+}
+
+static size_t links_wanted(const struct core *c, const struct neighbour *k)
+{
+    return c->opts.links ? c->opts.links : k->nways;
 }
 
 static bool wants_more(const struct core *c, const struct neighbour *k)
@@ -191,15 +215,40 @@ static bool wants_more(const struct core *c, const struct neighbour *k)
     size_t n = 0;
 
     DL_COUNT(peer_links(k->peer), at, n);
-    return k->id == c->parent_id && k->state == NEIGHBOUR_UP && !c->finishing && n < c->opts.links;
+    return k->id == c->parent_id && k->state == NEIGHBOUR_UP && !c->finishing &&
+           n < links_wanted(c, k);
+}
+
+/* Link i is by address i modulo their number. */
+static bool lacks_link(const struct core *c, const struct neighbour *k, size_t way)
+{
+    size_t wanted = links_wanted(c, k);
+
+    return neighbour_count_way(k, way) < (wanted - way + k->nways - 1) / k->nways && way < wanted;
+}
+
+/* The address by which the next link is made, or NULL. */
+static const struct neighbour_way *next_way(const struct core *c, const struct neighbour *k)
+{
+    const struct neighbour_way *best = NULL;
+
+    for (size_t i = 0; i < k->nways; i++) {
+        const struct neighbour_way *w = &k->ways[i];
+
+        if (lacks_link(c, k, i) && (!best || w->redial_at < best->redial_at))
+            best = w;
+    }
+    return best;
 }
 
 static void dial_more(struct core *c, struct neighbour *k)
 {
-    while (wants_more(c, k) && k->redial_at <= c->out.now_ms) {
-        if (!neighbours_dial(c->neighbours, k))
+    while (wants_more(c, k)) {
+        const struct neighbour_way *w = next_way(c, k);
+
+        if (!w || w->redial_at > c->out.now_ms || !neighbours_dial(c->neighbours, k, w->to.index))
             return;
-        if (k->redial_at)
+        if (w->redial_at)
             return; /* one at a time after a failure */
     }
 }
@@ -240,8 +289,8 @@ uint64_t conn_deadline(const struct core *c)
         }
         if (k->state == NEIGHBOUR_UP)
             due = pick_earlier(due, peer_deadline(k->peer));
-        if (wants_more(c, k))
-            due = pick_earlier(due, k->redial_at);
+        if (wants_more(c, k) && next_way(c, k))
+            due = pick_earlier(due, next_way(c, k)->redial_at);
     }
     return due;
 }
@@ -286,6 +335,7 @@ int conn_joined(struct core *c, struct neighbour *k, struct peer_link *at, uint6
     struct err err = {0};
     bool probation = k->failed && peer_links_greeted(k->peer);
 
+    k->good = at->way;
     if (peer_link_greeted(k->peer, at, received, probation) < 0) {
         err_set(&err, "it acknowledges frames that were never sent");
         conn_refuse_frame(c, k, &err);
@@ -293,7 +343,8 @@ int conn_joined(struct core *c, struct neighbour *k, struct peer_link *at, uint6
     }
     if (k->state == NEIGHBOUR_CUT)
         k->state = NEIGHBOUR_UP;
-    send_ping(c, k, at);
+    k->silent = k->orphaned = false;
+    conn_probe(c, k, at);
     return 0;
 }
 
@@ -302,28 +353,35 @@ static bool is_accepted(const struct core *c, const struct neighbour *k)
     return k->member_role && (k->vpid != VPID_HEAD || k->head_role);
 }
 
-void core_conn_open(struct core *c, uint64_t conn, bool incoming, enum api_role role,
-                    const char *cluster)
+static void keep_ends(struct peer_link *at, const struct core_conn *as)
+{
+    at->way = as->way;
+    snprintf(at->own, sizeof(at->own), "%s", as->own ? as->own : "");
+    snprintf(at->other, sizeof(at->other), "%s", as->other ? as->other : "");
+}
+
+void core_conn_open(struct core *c, uint64_t conn, const struct core_conn *as)
 {
     struct peer_link *at = NULL;
     struct neighbour *k;
 
-    if (incoming)
+    if (as->incoming)
         neighbours_accept(c->neighbours, conn);
     k = neighbours_by_conn(c->neighbours, conn, &at);
     if (!k)
         return;
-    k->head_role = role == API_ROLE_HEAD;
-    k->member_role = api_role_is_daemon(role) && strcmp(cluster, c->opts.cluster) == 0;
+    k->head_role = as->role == API_ROLE_HEAD;
+    k->member_role = api_role_is_daemon(as->role) && strcmp(as->cluster, c->opts.cluster) == 0;
+    keep_ends(at, as);
     peer_link_opened(k->peer, at);
     if (is_ending(k)) {
         neighbours_close_conn(c->neighbours, k, at, false);
-    } else if (!incoming && !is_accepted(c, k)) {
+    } else if (!as->incoming && !is_accepted(c, k)) {
         out_log(&c->out, LOG_LEVEL_ERROR,
                 "the daemon at the other end shows a certificate of role %s, cluster %s",
-                api_role_word(role), cluster);
+                api_role_word(as->role), as->cluster);
         close_conn(c, k, at, "wrong certificate");
-    } else if (!incoming) {
+    } else if (!as->incoming) {
         greet_open(c, k, at);
     }
     core_settle(c);
@@ -355,10 +413,18 @@ void conn_refuse_frame(struct core *c, struct neighbour *k, const struct err *er
         close_conn(c, k, at, err->msg);
 }
 
-/* A link that is up carries frames of its peer only, in the epoch of the greeting. */
-static bool is_peers(const struct neighbour *k, const struct frame *f)
+/* A new process of the head answers, while other links still seem to lead to the former one. */
+static bool is_of_heir(const struct neighbour *k, const struct peer_link *at, const struct frame *f)
 {
-    return (k->state != NEIGHBOUR_UP && k->state != NEIGHBOUR_CLOSING) ||
+    return at && at->state == PEER_LINK_GREETING && k->vpid == VPID_HEAD && f->src == VPID_HEAD &&
+           (epoch_none(f->src_epoch) ||
+            (f->src_epoch.inc == k->epoch.inc && f->src_epoch.ctr > k->epoch.ctr));
+}
+
+/* A link that is up carries frames of its peer only, in the epoch of the greeting. */
+static bool is_peers(const struct neighbour *k, const struct peer_link *at, const struct frame *f)
+{
+    return is_of_heir(k, at, f) || (k->state != NEIGHBOUR_UP && k->state != NEIGHBOUR_CLOSING) ||
            (f->src == k->vpid && epoch_eq(f->src_epoch, k->epoch));
 }
 
@@ -401,7 +467,9 @@ static void take_neighbours(struct core *c, struct neighbour *k, const struct fr
         conn_refuse_frame(c, k, &err);
         return;
     }
-    if (!is_peers(k, f))
+    if (f->type == MSG_HELLO || f->type == MSG_WELCOME)
+        k->speaks = f->speaks;
+    if (!is_peers(k, neighbours_in(c->neighbours), f))
         drop_frame(c, k, f);
     else if ((why = origin_refusal(c, k, f)))
         refuse_sender(c, k, f, why);
@@ -441,6 +509,17 @@ static void take_transfer(struct core *c, struct neighbour *k, struct msg *m)
     }
 }
 
+/* A caller of another layout learns why it is not let in; it can at least read the version. */
+static void refuse_version(struct core *c, struct neighbour *k, const uint8_t *data, size_t len,
+                           const struct err *err)
+{
+    struct msg m = {.type = MSG_REFUSE, .refuse = {REFUSE_NEVER, (char *)err->msg}};
+
+    if (k->incoming && k->state == NEIGHBOUR_GREETING && len && data[0] != WIRE_VERSION)
+        neigh_say(c, k, &m);
+    conn_refuse_frame(c, k, err);
+}
+
 /* A frame in its turn. */
 static void take_frame(struct core *c, struct neighbour *k, const uint8_t *data, size_t len)
 {
@@ -449,8 +528,8 @@ static void take_frame(struct core *c, struct neighbour *k, const uint8_t *data,
     struct frame f;
 
     if (frame_decode(&cur, &f, &err) < 0) {
-        conn_refuse_frame(c, k, &err);
-    } else if (f.type < MSG_ROUTED) {
+        refuse_version(c, k, data, len, &err);
+    } else if (!msg_is_routed(f.type)) {
         take_neighbours(c, k, &f, &cur);
     } else {
         take_routed(c, k, &f, data, len);
@@ -486,8 +565,7 @@ static enum peer_taken number_frame(struct neighbour *k, struct peer_link *at, c
 
     if (at->state < PEER_LINK_UP || frame_decode(&cur, &f, NULL) < 0)
         return PEER_DELIVER;
-    if (f.hop_seq &&
-        neighbours_msg_is_unnumbered(f.type)) /* it concerns the connection that carries it */
+    if (f.hop_seq && msg_way(f.type) == MSG_WAY_ON_LINK)
         return PEER_WRONG;
     return peer_take(k->peer, at, &f, data, len);
 }
@@ -500,8 +578,9 @@ void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t 
 
     if (!k)
         return;
-    at->heard_ms = c->out.now_ms;
+    at->heard_ms = k->heard_ms = c->out.now_ms;
     at->pinged = false;
+    k->silent = k->orphaned = false;
     neighbours_set_in(c->neighbours, at);
     switch (number_frame(k, at, data, len)) {
     case PEER_WRONG:
@@ -538,7 +617,8 @@ static void take_pong(struct core *c, struct neighbour *k, struct msg *m)
     if (m->pong.sent_ms > c->out.now_ms ||
         !peer_link_answered(k->peer, at, c->out.now_ms - m->pong.sent_ms))
         return;
-    k->redial_ms = 0;
+    if (at->way < k->nways)
+        k->ways[at->way].redial_ms = 0;
     c->conns_taken_back++;
     out_log(&c->out, LOG_LEVEL_INFO, "link %u to vpid %u is taken back", at->number, k->vpid);
 }

@@ -89,24 +89,69 @@ void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
     out_log(&c->out, changed ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "%s", c->text);
 }
 
-static void start_head(struct core *c)
+/* Whoever keeps the records gets those of an input before its other actions. */
+static void on_record(void *arg, const uint8_t *data, size_t len)
 {
-    struct head_opts o = {.cluster = c->opts.cluster,
-                          .cpus = c->opts.cpus,
-                          .incarnation = c->opts.incarnation,
-                          .size = c->opts.size,
-                          .ack_ms = c->opts.ack_ms,
-                          .silent_ms = c->opts.orphan_ms};
+    keepers_record(arg, data, len);
+}
 
+static void begin_incarnation(struct core *c, const struct head_opts *o)
+{
     c->self.epoch = (struct epoch){c->opts.incarnation, 1};
     rml_set_epoch(c->rml, c->self.epoch);
     members_add(&c->members, &c->self, 1);
-    c->head = head_create(&o, &c->out, &c->members, c->rml);
+    c->head = head_create(o, &c->out, &c->members, c->rml, NULL);
+}
+
+static struct head_opts head_opts_of(struct core *c)
+{
+    const struct api_faults faults = {c->opts.reconnect_ms, c->opts.ack_ms, c->opts.orphan_ms};
+
+    return (struct head_opts){.cluster = c->opts.cluster,
+                              .cpus = c->opts.cpus,
+                              .incarnation = c->opts.incarnation,
+                              .size = c->opts.size,
+                              .ack_ms = c->opts.ack_ms,
+                              .silent_ms = api_faults_lost_ms(&faults),
+                              .on_record =
+                                  c->opts.keeps_records || c->opts.keepers ? on_record : NULL,
+                              .arg = c};
+}
+
+bool core_inherit(struct core *c)
+{
+    struct head_opts o = head_opts_of(c);
+
+    c->head = c->opts.heritage ? succession_take(c, &o) : NULL;
+    c->opts.heritage = NULL; /* borrowed */
+    return c->head != NULL;
+}
+
+void core_disinherit(struct core *c)
+{
+    head_destroy(c->head);
+    c->head = NULL;
+    succession_forget(c);
+}
+
+void core_start_head(struct core *c)
+{
+    struct head_opts o = head_opts_of(c);
+
+    buf_init(&c->records, RECORD_SNAPSHOT_MAX);
+    keepers_begin(c);
+    c->inherited = c->head || core_inherit(c);
+    if (!c->inherited)
+        begin_incarnation(c, &o);
     snprintf(c->incarnation, sizeof(c->incarnation), "%016llx",
-             (unsigned long long)c->opts.incarnation);
+             (unsigned long long)head_incarnation(c->head));
     /* The text is public (the plain port), the incarnation is not: it is part of jobs' names. */
     core_set_state(c, CORE_WIRED, "head of %s", c->opts.cluster);
     out_log(&c->out, LOG_LEVEL_INFO, "incarnation %s", c->incarnation);
+    if (!c->inherited)
+        return;
+    succession_begin(c);
+    core_settle(c);
 }
 
 static void copy_opts(struct core *c, const struct core_opts *o)
@@ -119,7 +164,6 @@ static void copy_opts(struct core *c, const struct core_opts *o)
     c->opts.radix = o->radix ? o->radix : 64;
     c->opts.reconnect_ms = o->reconnect_ms ? o->reconnect_ms : API_FAULTS_LINK_GRACE_MS;
     c->opts.ack_ms = o->ack_ms ? o->ack_ms : API_FAULTS_SILENCE_MS;
-    c->opts.links = o->links ? o->links : 1;
     c->opts.leave_ms = o->leave_ms ? o->leave_ms : 10000;
     c->opts.orphan_ms = o->orphan_ms ? o->orphan_ms : API_FAULTS_HEAD_ABSENCE_MS;
     c->self = (struct msg_member){.vpid = o->vpid,
@@ -127,6 +171,9 @@ static void copy_opts(struct core *c, const struct core_opts *o)
                                   .address = xstrdup(o->address ? o->address : ""),
                                   .port = o->join_port,
                                   .slots = o->slots};
+    c->opts.more = NULL; /* in self */
+    for (; c->self.nmore < o->nmore && c->self.nmore < MEMBER_MORE_MAX; c->self.nmore++)
+        c->self.more[c->self.nmore] = xstrdup(o->more[c->self.nmore]);
 }
 
 static void create_transport(struct core *c)
@@ -154,8 +201,11 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
     c->neighbours = neighbours_create(&c->out);
     create_transport(c);
     c->retry_ms = CORE_RETRY_MIN_MS;
-    if (o->vpid == VPID_HEAD) {
-        start_head(c);
+    c->out.kept = UINT64_MAX;
+    if (o->vpid == VPID_HEAD && o->keepers && !o->heritage) {
+        asking_begin(c);
+    } else if (o->vpid == VPID_HEAD) {
+        core_start_head(c);
     } else if (o->parked) {
         core_set_state(c, CORE_PARKED,
                        "parked: this daemon had left the DVM before it was restarted");
@@ -175,12 +225,17 @@ void core_destroy(struct core *c)
     client_free_all(c);
     local_resize_fail_all(c, NULL);
     neigh_free(c);
+    hwloc_bitmap_free(c->know_orphaned);
     origin_clear(&c->origin);
     head_destroy(c->head);
     destroy_transport(c);
     neighbours_destroy(c->neighbours);
     members_free(&c->members);
+    keepers_free(c);
+    keeper_free(c);
+    asking_free(c);
     out_free(&c->out);
+    buf_free(&c->records);
     msg_member_free(&c->self);
     free((char *)c->opts.cluster);
     free((char *)c->opts.cpus);
@@ -190,6 +245,7 @@ void core_destroy(struct core *c)
 
 void core_time(struct core *c, uint64_t now_ms, uint64_t wall_ms)
 {
+    now_ms += (uint64_t)c->clock_ahead;
     neigh_skip_stop(c, now_ms);
     c->out.now_ms = now_ms;
     c->out.wall_ms = wall_ms;
@@ -201,9 +257,23 @@ static void show_step(struct core *c)
         c->watcher.on_step(c->watcher.arg);
 }
 
+bool core_next_records(struct core *c, struct out_act *act)
+{
+    keepers_seal(c);
+    if (c->records.len == 0)
+        return false;
+    *act = (struct out_act){.kind = OUT_RECORDS, .records.data = c->records};
+    c->records = (struct buf){0};
+    buf_init(&c->records, RECORD_SNAPSHOT_MAX);
+    return true;
+}
+
 bool core_next(struct core *c, struct out_act *act)
 {
     do {
+        if (core_next_records(c, act) || out_take(&c->out, act))
+            return true;
+        keepers_choose(c);
         if (out_take(&c->out, act))
             return true;
         show_step(c); /* of the frames that have come early, each has a turn */
@@ -227,6 +297,7 @@ void core_reset(struct core *c, const char *why)
     local_drop_all(c);
     client_fail_all(c, why);
     local_resize_fail_all(c, why);
+    keeper_free(c);
     while (neighbours_first(c->neighbours))
         neighbours_close(c->neighbours, neighbours_first(c->neighbours), true);
     neigh_free(c);
@@ -262,6 +333,8 @@ static bool deliver_next(struct core *c)
         out_log(&c->out, LOG_LEVEL_WARN, "refused from vpid %u: %s", f.src, err.msg);
         c->stale++;
     } else {
+        if (f.src == VPID_HEAD)
+            c->head_speaks = f.speaks;
         dispatch_routed(c, &f, &m);
         msg_free(&m);
     }
@@ -314,6 +387,7 @@ void core_settle(struct core *c)
 {
     bool moved = true;
 
+    asking_turn(c);
     if (core_is_head(c))
         head_turn(c->head);
     while (moved) {
@@ -331,6 +405,12 @@ void core_settle(struct core *c)
     finish_check(c);
     rml_tick(c->rml);
     conn_acks(c);
+    keepers_turn(c);
+    if (c->sigterm && core_is_head(c) && !head_ending(c->head) && !keepers_may_hand_over(c) &&
+        out_take_exit_back(&c->out)) {
+        head_shutdown(c->head, SHUTDOWN_INCARNATION, 0); /* nobody would go on with the records */
+        core_settle(c);
+    }
 }
 
 uint64_t core_deadline(const struct core *c)
@@ -341,18 +421,48 @@ uint64_t core_deadline(const struct core *c)
 
     due = rml < due ? rml : due;
     due = gather < due ? gather : due;
+    due = asking_deadline(c) < due ? asking_deadline(c) : due;
+    due = keepers_deadline(c) < due ? keepers_deadline(c) : due;
     if (core_is_head(c)) {
         uint64_t launch = head_deadline(c->head);
 
         due = launch < due ? launch : due;
     }
-    return due;
+    if (due == UINT64_MAX)
+        return due;
+    return (int64_t)due > c->clock_ahead ? due - (uint64_t)c->clock_ahead : 0;
+}
+
+bool core_holds(const struct core *c)
+{
+    return keepers_hold(c);
+}
+
+void core_answer(struct core *c, uint64_t number)
+{
+    out_add(&c->out, OUT_ANSWER)->answer.number = number;
+}
+
+bool core_inherited(const struct core *c)
+{
+    return c->inherited;
+}
+
+void core_snapshot(const struct core *c, struct buf *b)
+{
+    size_t at = b->len;
+
+    buf_put_u32(b, 0);
+    journal_snapshot(head_journal(c->head), b);
+    if (!b->failed)
+        buf_patch_u32(b, at, (uint32_t)(b->len - at - 4));
 }
 
 void core_tick(struct core *c)
 {
     neigh_tick(c);
     gather_tick(c->gather);
+    keepers_tick(c);
     core_settle(c);
 }
 
@@ -384,7 +494,10 @@ void core_sigterm(struct core *c)
                     .release_me = {.deadline_s = c->opts.drain_s, .kill = c->opts.drain_kill}};
 
     c->sigterm = true;
-    if (core_is_head(c)) {
+    if (core_is_head(c) && keepers_may_hand_over(c) && !head_ending(c->head)) {
+        out_log(&c->out, LOG_LEVEL_INFO, "this process ends, and the next one goes on");
+        out_add(&c->out, OUT_EXIT); /* it follows the records */
+    } else if (core_is_head(c)) {
         head_shutdown(c->head, SHUTDOWN_INCARNATION, 0);
     } else if (c->state == CORE_WIRED) {
         core_send(c, VPID_HEAD, CLASS_CONTROL, &m);
@@ -451,6 +564,40 @@ static bool is_faster(const struct peer_link *at, int64_t than_ms)
            (than_ms < 0 || (int64_t)at->delay_ms < than_ms);
 }
 
+/* Links between the same two addresses are one path. */
+static struct api_link_path *find_path(struct api_link_peer *p, const struct peer_link *at)
+{
+    struct api_link_path *x;
+
+    for (size_t i = 0; i < p->npaths; i++) {
+        x = &p->paths[i];
+        if (strcmp(x->own, at->own) == 0 && strcmp(x->other, at->other) == 0)
+            return x;
+    }
+    if (p->npaths == API_LINK_PATHS_MAX)
+        return NULL;
+    x = &p->paths[p->npaths++];
+    snprintf(x->own, sizeof(x->own), "%s", at->own);
+    snprintf(x->other, sizeof(x->other), "%s", at->other);
+    x->round_trip_ms = -1;
+    return x;
+}
+
+static void describe_path(struct api_link_peer *p, const struct peer_link *at)
+{
+    struct api_link_path *x;
+
+    if (at->state < PEER_LINK_UP || !*at->own || !*at->other)
+        return;
+    x = find_path(p, at);
+    if (!x)
+        return;
+    x->up += at->state == PEER_LINK_UP;
+    x->mapped_out += at->state == PEER_LINK_OUT;
+    if (is_faster(at, x->round_trip_ms))
+        x->round_trip_ms = (int64_t)at->delay_ms;
+}
+
 static struct api_link_peer describe_peer(const struct neighbour *k)
 {
     const struct peer_link *at;
@@ -468,6 +615,7 @@ static struct api_link_peer describe_peer(const struct neighbour *k)
         p.mapped_out += at->state == PEER_LINK_OUT;
         if (is_faster(at, p.round_trip_ms))
             p.round_trip_ms = (int64_t)at->delay_ms;
+        describe_path(&p, at);
     }
     return p;
 }
@@ -494,6 +642,11 @@ struct api_links core_links(const struct core *c)
     return l;
 }
 
+uint32_t core_jobs_bound(const struct core *c)
+{
+    return core_is_head(c) ? head_jobs_bound(c->head, keepers_in_sync(c) > 0) : 0;
+}
+
 struct core_stats core_stats(const struct core *c)
 {
     struct rml_stats rml = rml_stats(c->rml);
@@ -507,6 +660,8 @@ struct core_stats core_stats(const struct core *c)
                            .routed_frames = c->routed,
                            .backlog_most = rml.backlog_most,
                            .version = c->members.version,
+                           .keepers = (uint32_t)keepers_in_sync(c),
+                           .left_behind = c->keepers.left_behind,
                            .live = (uint32_t)hwloc_bitmap_weight(c->members.live)};
 
     count_links(c, &s);

@@ -20,28 +20,27 @@
 
 #include <hwloc/bitmap.h>
 
+#define CORE_HUNG_MS                                                                               \
+    500 /* a daemon that is silent at its parent and a child is lost so much later */
+
 struct core;
 struct gather_call;
 
 struct core_opts {
-    uint32_t vpid;       /* 0: the head */
     const char *cluster; /* "<namespace>/<name>"; the same in every daemon and certificate */
     const char *host;    /* node name for other daemons and PMIx */
     const char *address; /* address at which other daemons reach our join port; "": the address that
                             they see */
-    uint16_t join_port;
-    const char *head_host; /* members: the head's stable name and join port */
-    uint16_t head_port;
-    uint32_t slots;
+    size_t nmore;        /* up to MEMBER_MORE_MAX */
+    const char *const *more; /* further addresses, in the order of their networks */
+    const char *head_host;   /* members: the head's stable name */
     const char
         *cpus; /* CPUs that ranks may use here (dvm/protocol/map/topo.h); "" or NULL: not known */
-    uint32_t radix;        /* the head decides; 2..1024 */
-    uint64_t incarnation;  /* head: random, not 0 */
-    uint32_t size;         /* head: first size bound (0 on Kubernetes, N for prte) */
-    bool park;             /* after the removal: park (pods) instead of ending the program */
+    uint64_t incarnation;    /* head: random, not 0 */
+    const uint8_t *heritage; /* head: the records of its former process, as OUT_RECORDS had them;
+                                NULL: there was none */
+    size_t heritage_len;
     int64_t drain_s;       /* SIGTERM: time for jobs here to end by themselves; -1: no limit */
-    bool drain_kill;       /* SIGTERM: jobs here are ended at once */
-    bool parked;           /* a marker says that this daemon has left: it stays parked */
     uint64_t reconnect_ms; /* grace for a broken link; 0: API_FAULTS_LINK_GRACE_MS */
     uint64_t ack_ms;    /* time without an acknowledgement after which a daemon is declared lost; 0:
                            API_FAULTS_SILENCE_MS */
@@ -49,8 +48,19 @@ struct core_opts {
     size_t direct_bytes, eager_bytes; /* dvm/protocol/rml/hop.h; 0: the defaults */
     uint64_t orphan_ms; /* time without any path to the head after which a member ends its ranks; 0:
                            API_FAULTS_HEAD_ABSENCE_MS */
-    uint32_t links;     /* connections to the parent, 1..8; 0: 1 */
     uint64_t leave_ms;  /* limit for the links of a leaving daemon to be closed; 0: 10000 */
+    uint32_t vpid;      /* 0: the head */
+    uint32_t slots;
+    uint32_t radix;     /* the head decides; 2..1024 */
+    uint32_t size;      /* head: first size bound (0 on Kubernetes, N for prte) */
+    uint32_t links;     /* connections to the parent, 1..8; 0: one by each of its addresses */
+    uint16_t join_port; /* our own */
+    uint16_t head_port; /* the head's join port */
+    bool keeps_records; /* head: its records go to the driver (OUT_RECORDS) */
+    bool keepers;       /* head: members keep its records; without a heritage it asks for them */
+    bool park;          /* after the removal: park (pods) instead of ending the program */
+    bool drain_kill;    /* SIGTERM: jobs here are ended at once */
+    bool parked;        /* a marker says that this daemon has left: it stays parked */
 };
 
 struct core *core_create(const struct core_opts *opts, uint64_t now_ms, uint64_t wall_ms);
@@ -64,9 +74,15 @@ bool core_next(struct core *c, struct out_act *act); /* the caller frees it with
 uint64_t core_deadline(const struct core *c);
 void core_tick(struct core *c);
 
-/* Connections, by the ids of dvm/host/net. role and cluster: from the peer's certificate. */
-void core_conn_open(struct core *c, uint64_t conn, bool incoming, enum api_role role,
-                    const char *cluster);
+/* Connections, by the ids of dvm/host/net. */
+struct core_conn {
+    bool incoming;
+    enum api_role role; /* of the peer's certificate, like the cluster */
+    const char *cluster;
+    size_t way;              /* outgoing: index of the way that was taken (struct out_way) */
+    const char *own, *other; /* numeric addresses of its two ends; NULL: not known */
+};
+void core_conn_open(struct core *c, uint64_t conn, const struct core_conn *as);
 void core_conn_frame(struct core *c, uint64_t conn, const uint8_t *data, size_t len);
 void core_conn_closed(struct core *c, uint64_t conn, const char *why);
 
@@ -135,7 +151,7 @@ size_t core_app_backlog(const struct core *c, uint32_t vpid, enum out_class traf
 /* The local client (prun) that submitted the job; false if it is no client of ours, or has
  * departed. */
 bool core_client_of(const struct core *c, const char *nspace, uint32_t *client);
-/* False if the client is not known, or has departed. */
+/* False if the client is not known, or has departed. Actions about it may still wait. */
 bool core_client_there(const struct core *c, uint32_t client);
 /* The daemons that a client's input goes to; false until its job has started. */
 bool core_stdin(const struct core *c, uint32_t client, const char **nspace, const uint32_t **vpids,
@@ -157,7 +173,8 @@ void core_gather(struct core *c, const struct gather_call *call);
  * record. */
 void core_resize(struct core *c, uint64_t req, const struct resize_request *a);
 
-/* SIGTERM: a member asks for its release, the head ends its incarnation, a parked daemon exits. */
+/* SIGTERM: a member asks for its release, a parked daemon exits. A head whose records members keep
+ * exits, and the next head goes on; another one ends its incarnation. */
 void core_sigterm(struct core *c);
 
 /* This daemon cannot go on, and ends at once. The head is notified of the cause, and no answer
@@ -186,12 +203,26 @@ int core_size_put(struct core *c, const struct api_size *s, struct api_size *out
 int core_shutdown(struct core *c, const struct api_shutdown *s, enum api_reason *reason,
                   struct err *err);
 int core_dvm(struct core *c, struct api_dvm *out, enum api_reason *reason, struct err *err);
+/* Head: it goes on with the records of its former process; false: it has begun an incarnation. */
+bool core_inherited(const struct core *c);
+/* Head: OUT_RECORDS alone, if it is due: an answer that does not come from core_next() waits for
+ * its records. */
+bool core_next_records(struct core *c, struct out_act *act);
+/* Head: actions wait until members keep its records. An answer waits with them: OUT_ANSWER with
+ * this number is the last of the actions so far. */
+bool core_holds(const struct core *c);
+void core_answer(struct core *c, uint64_t number);
+/* Head: the one record that stands for all that OUT_RECORDS has had so far, in the same form. */
+void core_snapshot(const struct core *c, struct buf *b);
 /* The incarnation of the head as 16 hex digits; "" if unknown. */
 const char *core_incarnation(const struct core *c);
 /* Event number n of this incarnation, from a ring of API_EVENTS_KEPT (borrowed), or NULL. The
  * next number is core_event_next(). */
 const struct api_event *core_event(const struct core *c, uint64_t number);
 uint64_t core_event_next(const struct core *c);
+/* At the head: the number of running jobs that the end of its process would end (jobs_bound()). At
+ * a member: 0. */
+uint32_t core_jobs_bound(const struct core *c);
 
 /* Figures for /metrics and tests. */
 struct core_stats {
@@ -209,7 +240,9 @@ struct core_stats {
     uint64_t transfer_restarts; /* of those that were sent */
     uint64_t jobs_started, jobs_ended;
     uint64_t held_map, held_launch, remapped;
-    uint32_t live; /* daemons in the tree, in this daemon's table */
+    uint32_t keepers;     /* members that keep the head's records, all of them */
+    uint64_t left_behind; /* so often the head has gone on without one */
+    uint32_t live;        /* daemons in the tree, in this daemon's table */
     uint64_t version;
 };
 struct core_stats core_stats(const struct core *c);

@@ -51,16 +51,16 @@ void core_inspect_links(const struct core *c, void (*on)(void *arg, uint32_t vpi
     }
 }
 
-static size_t count_out(const struct neighbour *k)
+static void count_links(const struct neighbour *k, struct core_inspect_peer *p)
 {
     const struct peer_link *at;
-    size_t n = 0;
 
     DL_FOREACH(peer_links(k->peer), at)
     {
-        n += at->state == PEER_LINK_OUT;
+        p->out += at->state == PEER_LINK_OUT;
+        if (at->state >= PEER_LINK_UP)
+            p->by_way[at->way]++;
     }
-    return n;
 }
 
 void core_inspect_peers(const struct core *c,
@@ -76,12 +76,23 @@ void core_inspect_peers(const struct core *c,
                                       .incoming = k->incoming,
                                       .lifeline = k->id == c->parent_id,
                                       .links = peer_links_greeted(k->peer),
-                                      .out = count_out(k),
                                       .frames = peer_stats(k->peer)};
 
+        count_links(k, &p);
         if (k->state == NEIGHBOUR_UP)
             on(arg, &p);
     }
+}
+
+size_t core_inspect_keepers(const struct core *c, uint32_t *vpids, size_t max)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->keepers.n && n < max; i++) {
+        if (c->keepers.streams[i].in_sync)
+            vpids[n++] = c->keepers.streams[i].vpid;
+    }
+    return n;
 }
 
 size_t core_inspect_waiting(const struct core *c)

@@ -23,11 +23,14 @@ struct core_inspect_peer {
     struct epoch epoch;
     uint64_t session;
     bool incoming, lifeline;
-    size_t links, out; /* greeted; those of them that are mapped out */
+    size_t links, out;           /* greeted; those of them that are mapped out */
+    size_t by_way[OUT_WAYS_MAX]; /* of the greeted ones, if we have made them */
     struct peer_stats frames;
 };
 void core_inspect_peers(const struct core *c,
                         void (*on)(void *arg, const struct core_inspect_peer *p), void *arg);
+/* The head: members that keep all its records, up to `max`; how many. */
+size_t core_inspect_keepers(const struct core *c, uint32_t *vpids, size_t max);
 /* Bytes of routed messages that wait or are not acknowledged. */
 size_t core_inspect_waiting(const struct core *c);
 /* The number of the last routed message to that daemon. */

@@ -17,8 +17,8 @@ static bool is_in_state(const struct neighbour *k, enum neighbour_when when)
 
 void dispatch_neighbour(struct core *c, struct neighbour *k, struct msg *m)
 {
-    static const struct neighbour_handler *const tables[] = {greet_handlers, neigh_handlers,
-                                                             conn_handlers, apply_handlers};
+    static const struct neighbour_handler *const tables[] = {
+        greet_handlers, neigh_handlers, conn_handlers, apply_handlers, keepers_handlers};
 
     for (size_t i = 0; i < COUNT(tables); i++) {
         for (const struct neighbour_handler *h = tables[i]; h->take; h++) {
@@ -60,8 +60,8 @@ static const struct routed_handler own_handlers[] = {
 
 static const struct routed_handler *find_handler(enum msg_type type)
 {
-    static const struct routed_handler *const tables[] = {own_handlers, local_handlers,
-                                                          client_handlers, resize_handlers};
+    static const struct routed_handler *const tables[] = {
+        own_handlers, local_handlers, client_handlers, resize_handlers, neigh_routed_handlers};
 
     for (size_t i = 0; i < COUNT(tables); i++) {
         for (const struct routed_handler *h = tables[i]; h->take; h++) {

@@ -5,8 +5,8 @@
  * Each module of the core has one table of its handlers. dispatch.c joins them; no other file looks
  * at a message's type to find its receiver.
  *
- * Messages between neighbours (types before MSG_ROUTED) come with the neighbour that sent them.
- * Their row names the states of the neighbour in which they are handled. Without a row, or in
+ * Messages between neighbours (those that msg_is_routed() denies) come with the neighbour that sent
+ * them. Their row names the states of the neighbour in which they are handled. Without a row, or in
  * another state, such a message only shows that the peer is alive.
  *
  * Routed messages come with the header that names their source. A message without a row is for the

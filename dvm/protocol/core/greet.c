@@ -81,7 +81,22 @@ static void welcome_caller(struct core *c, struct neighbour *k, struct epoch epo
                                 .session = peer_session(k->peer),
                                 .received = peer_received(k->peer)}};
 
+    c->out.goes_ahead = c->keepers.begins && !k->joining;
     neigh_say(c, k, &m);
+    c->out.goes_ahead = false;
+}
+
+/* Editions n and n-1 understand each other; others are told so. */
+static bool other_edition(struct core *c, struct neighbour *k)
+{
+    FREE_AUTO char *text = NULL;
+
+    if (k->speaks + 1 >= WIRE_EDITION && k->speaks <= WIRE_EDITION + 1)
+        return false;
+    text = xasprintf("the caller speaks wire edition %u, this daemon %d to %d: update in steps",
+                     k->speaks, WIRE_EDITION - 1, WIRE_EDITION + 1);
+    refuse_caller(c, k, REFUSE_NEVER, text);
+    return true;
 }
 
 /* An earlier session with the same daemon is replaced without being taken for a loss. */
@@ -121,6 +136,7 @@ static void admit_joiner(struct core *c, struct neighbour *k, const struct msg_h
     neighbours_greeted(c->neighbours, k, neighbours_new_session(c->neighbours));
     replace_older(c, k);
     welcome_caller(c, k, epoch);
+    conn_probe(c, k, neighbours_in(c->neighbours));
 }
 
 void greet_up(struct core *c, struct neighbour *k, uint64_t have)
@@ -203,6 +219,10 @@ static void come_back(struct core *c, struct neighbour *k, const struct msg_hell
 
     bool current = members_current(&c->members, who->vpid, who->epoch);
 
+    if (core_is_head(c) && who->epoch.inc == c->self.epoch.inc && m->version > c->members.version) {
+        refuse_caller(c, k, REFUSE_RETRY, "this head knows less: another one is the head, or none");
+        return;
+    }
     if (known && !m->alone && (!current || !neighbour_is_greeted(known))) {
         refuse_caller(c, k, REFUSE_RETRY, "the session ends"); /* it learns why within it */
         return;
@@ -211,6 +231,8 @@ static void come_back(struct core *c, struct neighbour *k, const struct msg_hell
         not_a_member(c, k, who);
         return;
     }
+    if (core_is_head(c))
+        neigh_tell_orphaned(c, who->vpid);
     if (known && neighbour_is_greeted(known)) {
         continue_session(c, known, k, m);
         return;
@@ -220,7 +242,18 @@ static void come_back(struct core *c, struct neighbour *k, const struct msg_hell
     neighbours_greeted(c->neighbours, k, neighbours_new_session(c->neighbours));
     neighbours_in(c->neighbours)->number = m->number;
     welcome_caller(c, k, who->epoch);
+    conn_probe(c, k, neighbours_in(c->neighbours));
     greet_up(c, k, m->version);
+}
+
+static void note_edition(struct core *c, uint32_t vpid, uint8_t speaks)
+{
+    if (!c->know_orphaned)
+        c->know_orphaned = hwloc_bitmap_alloc();
+    if (speaks >= 1)
+        hwloc_bitmap_set(c->know_orphaned, vpid);
+    else
+        hwloc_bitmap_clr(c->know_orphaned, vpid);
 }
 
 static void take_hello(struct core *c, struct neighbour *k, struct msg *msg)
@@ -237,10 +270,18 @@ static void take_hello(struct core *c, struct neighbour *k, struct msg *msg)
                       "this is another cluster, or the certificate's role is not a daemon's");
         return;
     }
+    if (other_edition(c, k))
+        return;
+    if (c->asking.on) {
+        asking_take_hello(c, k, msg);
+        return;
+    }
     if (c->finishing || c->state == CORE_PARKED) {
         refuse_caller(c, k, REFUSE_RETRY, "this daemon is leaving");
         return;
     }
+    if (core_is_head(c))
+        note_edition(c, m->self.vpid, k->speaks);
     if (m->why == HELLO_JOIN)
         admit_joiner(c, k, m);
     else
@@ -268,7 +309,18 @@ static void begin_session(struct core *c, struct neighbour *k, const struct msg_
         c->parent_id = 0;
     k->epoch = m->self.epoch;
     k->vpid = m->self.vpid;
+    k->good = neighbours_in(c->neighbours)->way;
     neighbours_greeted(c->neighbours, k, m->session);
+    rml_new_session(c->rml, k);
+}
+
+/* The daemon itself says at which addresses it is called. */
+static void learn_ways(struct core *c, struct neighbour *k, const struct msg_member *self)
+{
+    struct out_way ways[OUT_WAYS_MAX] = {0};
+
+    if (msg_member_addresses(self))
+        neighbour_set_ways(k, ways, neigh_ways(c, self, ways));
 }
 
 static void take_welcome(struct core *c, struct neighbour *k, struct msg *msg)
@@ -300,6 +352,9 @@ static void take_welcome(struct core *c, struct neighbour *k, struct msg *msg)
         return;
     }
     begin_session(c, k, m);
+    if (k->vpid == VPID_HEAD)
+        c->head_speaks = k->speaks;
+    learn_ways(c, k, &m->self);
     if (epoch_none(c->self.epoch)) {
         c->self.epoch = m->epoch;
         rml_set_epoch(c->rml, c->self.epoch);
@@ -309,9 +364,10 @@ static void take_welcome(struct core *c, struct neighbour *k, struct msg *msg)
         k->joining = true;
         core_set_state(c, CORE_JOINING, "admitted as epoch %llu of vpid %u, waits to be wired",
                        (unsigned long long)m->epoch.ctr, c->opts.vpid);
-        return;
     }
-    neigh_update(c);
+    conn_probe(c, k, at);
+    if (!k->joining)
+        neigh_update(c);
 }
 
 /* BYE shows that we have read the REFUSE. A neighbour with other connections keeps them, unless
@@ -325,8 +381,10 @@ static bool bye_and_close(struct core *c, struct neighbour *k, enum refuse_why w
     neighbours_send_on(c->neighbours, k, at, &from, &bye);
     if ((why == REFUSE_RETRY || why == REFUSE_NEVER) && peer_links_greeted(k->peer) &&
         at->state < PEER_LINK_UP) {
+        size_t way = at->way;
+
         neighbours_close_conn(c->neighbours, k, at, true);
-        conn_redial_later(c, k);
+        conn_redial_later(c, k, way);
         return true;
     }
     neighbours_close(c->neighbours, k, true);
@@ -369,7 +427,10 @@ void greet_snapshot(struct core *c, struct neighbour *k)
     BUF_AUTO struct buf nidmap = {0};
 
     buf_init(&nidmap, MSG_DATA_MAX);
-    members_encode(&c->members, &nidmap);
+    if (k->speaks < 1)
+        members_encode_first(&c->members, &nidmap);
+    else
+        members_encode(&c->members, &nidmap);
     m.snapshot.table = nidmap.data;
     m.snapshot.len = nidmap.len;
     neigh_say(c, k, &m);

@@ -53,6 +53,7 @@ static void drop_job(struct core *c, struct local_job *j)
 
 void local_free(struct core *c)
 {
+    local_losses_free(c);
     while (c->jobs)
         drop_job(c, c->jobs);
 }
@@ -236,6 +237,7 @@ void local_drop_all(struct core *c)
 {
     struct local_job *j, *tmp;
 
+    local_losses_free(c);
     HASH_ITER(hh, c->jobs, j, tmp)
     {
         if (!j->former)
@@ -250,14 +252,10 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
     out_add(&c->out, OUT_JOB_ENDED)->job_ended =
         (struct out_job_ended){xstrdup(m->job_ended.nspace), m->job_ended.exit_code};
     gather_forget(c->gather, m->job_ended.nspace);
+    local_losses_job_ended(c, m->job_ended.nspace);
+    local_resize_over(c, m->job_ended.nspace);
     if (j)
         forget_job(c, j);
-}
-
-static void take_ranks_lost(struct core *c, const struct frame *f, struct msg *m)
-{
-    out_add(&c->out, OUT_RANKS_LOST)->ranks_lost.lost = m->ranks_lost;
-    m->ranks_lost = (struct msg_ranks_lost){0}; /* taken */
 }
 
 static void take_ask(struct core *c, const struct frame *f, struct msg *m)
@@ -268,7 +266,7 @@ static void take_ask(struct core *c, const struct frame *f, struct msg *m)
 const struct routed_handler local_handlers[] = {
     {MSG_LAUNCH, take_launch},   {MSG_START, take_start},
     {MSG_KILL, take_kill},       {MSG_CONTINUE, local_hold_continue},
-    {MSG_JOB_ENDED, take_ended}, {MSG_RANKS_LOST, take_ranks_lost},
+    {MSG_JOB_ENDED, take_ended}, {MSG_RANKS_LOST, local_losses_take},
     {MSG_ASK, take_ask},         {0},
 };
 

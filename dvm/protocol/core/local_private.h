@@ -71,6 +71,10 @@ bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark 
 /* local_hold.c: the handler of CONTINUE; and: the rank's state was `before` */
 void local_hold_continue(struct core *c, const struct frame *f, struct msg *m);
 void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *r, int before);
+/* local_losses.c: the handler of RANKS_LOST; the end of a job */
+void local_losses_take(struct core *c, const struct frame *f, struct msg *m);
+void local_losses_job_ended(struct core *c, const char *nspace);
+void local_losses_free(struct core *c);
 /* local_report.c: reports to the head */
 void local_tell_head(struct core *c, const struct local_job *j, const struct msg *m);
 void local_tell_ready(struct core *c, const struct local_job *j);
@@ -85,6 +89,5 @@ void local_tell_gone(struct core *c, const struct local_job *j);
 /* Its end of output goes to the daemon of its submitter. */
 void local_end_output(struct core *c, struct local_job *j);
 bool local_output_arrived(struct core *c, const struct local_job *j);
-void local_report_all(struct core *c); /* in answer to ASK */
 
 #endif

@@ -12,8 +12,8 @@
  * does not wait: the head itself waits for the output.
  *
  * Invariants: nothing is reported about the ranks of a former job, which the head has ended. After
- * ASK, local_report_all() repeats the whole state of each other job. The head counts no repeated
- * report twice.
+ * ASK, local_report_all() repeats the whole state of each other job, with the end of output for
+ * clients at the head. The head counts no repeated report twice.
  *
  * Failures: no report is kept here until it is acknowledged; dvm/protocol/rml does that. IOF_END is
  * not sent to a daemon that is no member any more. */
@@ -162,6 +162,8 @@ static void tell_job(struct core *c, struct local_job *j)
         local_tell_registered(c, j);
     if (j->stop.told)
         local_tell_held(c, j);
+    if (j->state >= RANKS_FLUSHING && j->launch->home_vpid == VPID_HEAD)
+        local_end_output(c, j);
     if (j->state == RANKS_GONE)
         local_tell_gone(c, j);
 }

@@ -24,6 +24,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#define SIGTERM_WAIT_MS 2000 /* for a head that is lost, if no job is here */
+
 void neigh_say(struct core *c, struct neighbour *k, const struct msg *m)
 {
     struct frame from = rml_from(c->rml);
@@ -68,8 +70,18 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
         return; /* the first loss counts */
     }
     x->id = (struct msg_target){vpid, epoch};
-    x->broke = false;
+    x->broke = x->mute = x->hung = false;
     x->due_ms = c->out.now_ms + grace_ms;
+}
+
+/* Both its parent and a child have heard nothing of it for ack_ms. If only its links have failed,
+ * it calls again within this time. */
+static void missing_is_hung(struct core *c, struct missing *x)
+{
+    uint64_t due_ms = c->out.now_ms + CORE_HUNG_MS;
+
+    x->hung = true;
+    x->due_ms = due_ms < x->due_ms ? due_ms : x->due_ms;
 }
 
 /* A daemon that is leaving has no route, but its lifeline is still up. */
@@ -167,17 +179,40 @@ void neigh_bye(struct core *c, struct neighbour *k)
     k->opened_ms = c->out.now_ms;
 }
 
+/* The head is called by its name, then by its further addresses. A connection by one of several
+ * addresses comes from our own address in the same network. */
+size_t neigh_ways(const struct core *c, const struct msg_member *facts,
+                  struct out_way ways[OUT_WAYS_MAX])
+{
+    size_t n = msg_member_addresses(facts);
+    size_t own = msg_member_addresses(&c->self);
+
+    for (size_t i = 0; i < n; i++)
+        ways[i] = (struct out_way){
+            .host = (char *)msg_member_address(facts, i),
+            .port = facts->port,
+            .from = own > 1 && i < own ? (char *)msg_member_address(&c->self, i) : NULL};
+    if (facts->vpid == VPID_HEAD || n == 0) {
+        ways[0].host = (char *)c->opts.head_host;
+        ways[0].port = c->opts.head_port;
+        ways[0].named = true;
+    }
+    return n ? n : 1;
+}
+
 static void connect_parent(struct core *c, uint32_t parent)
 {
-    struct msg_member facts = {0};
+    struct msg_member facts = {.vpid = VPID_HEAD, .address = ""};
+    struct out_way ways[OUT_WAYS_MAX] = {0};
+    bool known = members_get(&c->members, parent) != NULL;
+    size_t n;
 
-    if (parent == VPID_HEAD || !members_get(&c->members, parent)) {
-        neighbours_connect(c->neighbours, parent, c->opts.head_host, c->opts.head_port);
-        return;
-    }
-    facts = members_facts(&c->members, parent);
-    neighbours_connect(c->neighbours, parent, facts.address, facts.port);
-    msg_member_free(&facts);
+    if (known)
+        facts = members_facts(&c->members, parent);
+    n = neigh_ways(c, &facts, ways);
+    neighbours_connect(c->neighbours, parent, ways, n);
+    if (known)
+        msg_member_free(&facts);
 }
 
 static bool is_called(const struct neighbour *k)
@@ -193,7 +228,7 @@ static void call_parent(struct core *c, uint32_t parent)
     if (!k)
         connect_parent(c, parent);
     else if (!is_called(k))
-        neighbours_dial(c->neighbours, k);
+        neighbours_call(c->neighbours, k);
 }
 
 /* The new lifeline is up: waiting messages of the old one go over it. */
@@ -260,6 +295,7 @@ void neigh_update(struct core *c)
 {
     struct frame from = rml_from(c->rml);
 
+    c->keepers.check = true;
     if (!c->finishing)
         update_parent(c);
     update_children(c);
@@ -301,7 +337,12 @@ static void lost_below(struct core *c, const struct neighbour *k, enum link_loss
         if (is_child(c, k->vpid) && !neighbours_up(c->neighbours, &c->members, k->vpid)) {
             missing_set(c, k->vpid, k->epoch,
                         what == LOSS_AFTER_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
-            missing_find(c, k->vpid)->broke = what == LOSS_BY_BREAK;
+            struct missing *x = missing_find(c, k->vpid);
+
+            x->broke = what == LOSS_BY_BREAK;
+            x->mute = k->silent;
+            if (k->silent && k->orphaned)
+                missing_is_hung(c, x);
         }
         break;
     case LOSS_ROLL_BACK:
@@ -375,6 +416,7 @@ void neigh_lost(struct core *c, struct neighbour *k, enum link_loss_how how, con
 {
     struct neighbour was = *k;
 
+    c->keepers.check = true;
     if (!may_come_back(c, k, how)) {
         neighbours_close(c->neighbours, k, false);
     } else if (k->state == NEIGHBOUR_UP) {
@@ -392,6 +434,12 @@ void neigh_end(struct core *c, struct neighbour *k, const char *why)
     take_loss(c, &was, LOSS_AFTER_BYE, why);
 }
 
+/* The whole DVM may be ending. A daemon without jobs is missed by nobody. */
+static uint64_t sigterm_wait_ms(const struct core *c)
+{
+    return c->jobs || c->opts.ack_ms < SIGTERM_WAIT_MS ? c->opts.ack_ms : SIGTERM_WAIT_MS;
+}
+
 /* Connects to the parent again. After the grace, or if the parent has departed, the daemon also
  * calls the head, which knows the next parent. */
 static void retry_lifeline(struct core *c)
@@ -403,7 +451,7 @@ static void retry_lifeline(struct core *c)
     c->retry_at = 0;
     if (c->state == CORE_PARKED || c->finishing)
         return;
-    if (c->sigterm && c->lost_at && c->lost_at + c->opts.ack_ms <= c->out.now_ms) {
+    if (c->sigterm && c->lost_at && c->lost_at + sigterm_wait_ms(c) <= c->out.now_ms) {
         core_reset(c, "ordered to leave, and the head is lost");
         return;
     }
@@ -431,6 +479,9 @@ static void report_missing(struct core *c)
     DL_FOREACH_SAFE(c->missing, x, tmp)
     {
         struct msg_target id = x->id;
+        const char *why = x->hung   ? "it is silent, and a child of it has no link to it either"
+                          : x->mute ? "it was silent, and its link was not restored in time"
+                                    : "its link broke and was not restored in time";
 
         if (x->due_ms > c->out.now_ms)
             continue;
@@ -442,7 +493,7 @@ static void report_missing(struct core *c)
         if (members_current(&c->members, id.vpid, id.epoch) &&
             !neighbours_up(c->neighbours, &c->members, id.vpid) &&
             link_loss_decide(LOSS_OF_MEMBER, LOSS_AFTER_GRACE) == LOSS_DECLARE)
-            tell_loss(c, id, "its link broke and was not restored in time");
+            tell_loss(c, id, why);
     }
 }
 
@@ -532,6 +583,45 @@ static void take_bye_of_refused(struct core *c, struct neighbour *k, struct msg 
         head_lost(c->head, k->vpid, k->epoch, "a new process of this vpid has called the head");
     neigh_end(c, k, "refused");
 }
+
+/* Without ORPHANED a hung daemon has the grace. */
+static bool knows_orphaned(const struct core *c, uint32_t vpid)
+{
+    return vpid == VPID_HEAD || (c->know_orphaned && hwloc_bitmap_isset(c->know_orphaned, vpid));
+}
+
+/* A child calls the head when its parent is silent. */
+void neigh_tell_orphaned(struct core *c, uint32_t child)
+{
+    struct tree t = members_tree(&c->members);
+    uint32_t parent = tree_parent(&t, child);
+    struct msg m = {.type = MSG_ORPHANED};
+
+    if (parent == VPID_HEAD || parent == TREE_NONE || !knows_orphaned(c, tree_parent(&t, parent)))
+        return;
+    m.orphaned.who =
+        (struct msg_target){parent, members_epoch(&c->members, members_get(&c->members, parent))};
+    core_send(c, tree_parent(&t, parent), CLASS_CONTROL, &m);
+}
+
+/* It counts only if the daemon is silent here too, now or before its next frame. */
+static void take_orphaned(struct core *c, const struct frame *f, struct msg *m)
+{
+    struct msg_target who = m->orphaned.who;
+    struct neighbour *k = neighbours_hop(c->neighbours, &c->members, who.vpid);
+    struct missing *x = missing_find(c, who.vpid);
+
+    if (!k || !k->incoming || !epoch_eq(k->epoch, who.epoch))
+        return;
+    k->orphaned = true;
+    if (x && k->silent)
+        missing_is_hung(c, x);
+}
+
+const struct routed_handler neigh_routed_handlers[] = {
+    {MSG_ORPHANED, take_orphaned},
+    {0},
+};
 
 const struct neighbour_handler neigh_handlers[] = {
     {MSG_BYE, NEIGHBOUR_WHEN_GREETED, take_bye},

@@ -27,6 +27,9 @@ static const uint8_t senders[MSG_TYPES] = {
     [MSG_RNDVRESTARTNACK] = ORIGIN_NEIGHBOUR,
     [MSG_ANEW] = ORIGIN_NEIGHBOUR,
     [MSG_TAKEN] = ORIGIN_NEIGHBOUR,
+    [MSG_RECORDS] = ORIGIN_NEIGHBOUR, /* from the head, or to a new head that has asked */
+    [MSG_KEPT] = ORIGIN_NEIGHBOUR,    /* to the head, also from a caller that has not greeted */
+    [MSG_RECORDS_ASK] = ORIGIN_CALLED,
     [MSG_ADD] = ORIGIN_ABOVE,
     [MSG_REMOVE] = ORIGIN_ABOVE,
     [MSG_SHUTDOWN] = ORIGIN_ABOVE,
@@ -51,6 +54,7 @@ static const uint8_t senders[MSG_TYPES] = {
     [MSG_HELD] = ORIGIN_TO_HEAD,
     [MSG_CONTINUE_ASK] = ORIGIN_TO_HEAD,
     [MSG_RESIZE_ASK] = ORIGIN_TO_HEAD,
+    [MSG_JOB_ASK] = ORIGIN_TO_HEAD,
 
     [MSG_ASK] = ORIGIN_HEAD,
     [MSG_LAUNCH] = ORIGIN_HEAD,
@@ -66,6 +70,7 @@ static const uint8_t senders[MSG_TYPES] = {
     [MSG_DONE] = ORIGIN_HEAD,
     [MSG_RESIZE_ANSWER] = ORIGIN_HEAD,
     [MSG_RESIZE_ENDED] = ORIGIN_HEAD,
+    [MSG_ORPHANED] = ORIGIN_HEAD,
 
     [MSG_RACK] = ORIGIN_ANY,
     [MSG_IOF_END] = ORIGIN_ANY,
@@ -170,6 +175,6 @@ static const char *refuse_source(const struct core *c, const struct neighbour *k
 
 const char *origin_refusal(const struct core *c, const struct neighbour *k, const struct frame *f)
 {
-    return f->type < MSG_ROUTED ? refuse_neighbour(c, k, origin_of(f->type))
-                                : refuse_source(c, k, f, origin_of(f->type));
+    return !msg_is_routed(f->type) ? refuse_neighbour(c, k, origin_of(f->type))
+                                   : refuse_source(c, k, f, origin_of(f->type));
 }

@@ -128,7 +128,7 @@ static struct gather_seq *seq_of(struct gather *g, const void *sig, size_t sigle
         s->sig = xmalloc(siglen + 1);
         memcpy(s->sig, sig, siglen);
         s->siglen = siglen;
-        buf_init(&s->ok_data, MSG_DATA_MAX);
+        buf_init(&s->ok_data, MSG_ROUTED_MAX);
         HASH_ADD_KEYPTR(hh, g->seqs, s->sig, siglen, s);
     }
     return s;
@@ -159,7 +159,7 @@ static struct gather_op *get_op(struct gather *g, uint64_t seq, const void *sig,
     }
     op = xcalloc(1, sizeof(*op));
     op->key = key;
-    buf_init(&op->data, MSG_DATA_MAX);
+    buf_init(&op->data, MSG_ROUTED_MAX);
     HASH_ADD_KEYPTR(hh, g->ops, op->key, sizeof(*key) + siglen, op);
     return op;
 }

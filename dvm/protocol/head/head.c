@@ -38,6 +38,7 @@ struct head {
     /* the end of the incarnation */
     bool end_sent, ended;
     uint64_t end_op;
+    int64_t clock_ahead; /* of a former head's clock */
 };
 
 /* The head is a member from the first record on. */
@@ -60,17 +61,43 @@ static void begin_journal(struct head *h)
     msg_member_free(&self);
 }
 
-struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
-                         struct rml *rml)
+static int take_heritage(struct head *h, struct err *err)
 {
-    struct liveness_opts late = {o->silent_ms, o->ack_ms / 2};
-    struct head *h = xcalloc(1, sizeof(*h));
+    struct cur c = cur_of(h->opts.heritage, h->opts.heritage_len);
 
-    h->opts = *o;
-    h->out = out;
-    h->members = members;
-    head_state_init(&h->known, out, members);
-    begin_journal(h);
+    while (cur_left(&c)) {
+        size_t len;
+        const uint8_t *data = cur_bytes(&c, RECORD_SNAPSHOT_MAX, &len);
+
+        if (c.bad)
+            return err_set(err, "the records are cut");
+        if (journal_replay(h->known.journal, data, len, err) < 0)
+            return -1;
+    }
+    if (incarnation_number(h->known.inc) == 0 || incarnation_ending(h->known.inc))
+        return err_set(err, "its incarnation %s",
+                       incarnation_ending(h->known.inc) ? "ends" : "has not begun");
+    if (strcmp(incarnation_cluster(h->known.inc), h->opts.cluster) != 0)
+        return err_set(err, "it is of cluster %s", incarnation_cluster(h->known.inc));
+    return members_live(h->members, VPID_HEAD) ? 0 : err_set(err, "it has no head");
+}
+
+/* Times in the records are those of the first head's clock, with which this process goes on. */
+static int inherit_state(struct head *h, struct err *err)
+{
+    if (take_heritage(h, err) < 0)
+        return -1;
+    h->clock_ahead = incarnation_clock_ahead(h->known.inc, h->out->now_ms, h->out->wall_ms);
+    h->out->now_ms += (uint64_t)h->clock_ahead;
+    return 0;
+}
+
+static void create_parts(struct head *h, struct rml *rml)
+{
+    struct liveness_opts late = {h->opts.silent_ms, h->opts.ack_ms / 2};
+    struct out *out = h->out;
+    struct members *members = h->members;
+
     h->liveness = liveness_create(&late, out, members, h->known.ops);
     h->departures = departures_create(members);
     h->jobs = jobs_create(&(struct jobs_uses){.out = out,
@@ -94,8 +121,80 @@ struct head *head_create(const struct head_opts *o, struct out *out, struct memb
                                                     .journal = h->known.journal,
                                                     .campaigns = h->known.campaigns,
                                                     .releases = h->known.releases,
-                                                    .ack_ms = o->ack_ms});
+                                                    .ack_ms = h->opts.ack_ms});
+}
+
+struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
+                         struct rml *rml, struct err *err)
+{
+    struct head *h = xcalloc(1, sizeof(*h));
+
+    h->opts = *o;
+    h->out = out;
+    h->members = members;
+    head_state_init(&h->known, out, members);
+    if (o->heritage && inherit_state(h, err) < 0) {
+        head_state_free(&h->known);
+        free(h);
+        return NULL;
+    }
+    if (o->on_record)
+        journal_stream_to(h->known.journal, o->on_record, o->arg);
+    if (!o->heritage)
+        begin_journal(h);
+    create_parts(h, rml);
     return h;
+}
+
+void head_succeed(struct head *h, struct msg_member *self, struct msg *op)
+{
+    struct op start = {.urgent = true, .msg = {.type = MSG_ADD, .add = {.nmembers = 1}}};
+    struct msg_member *head = xcalloc(1, sizeof(*head));
+
+    self->epoch = roster_succeed(h->known.roster, self);
+    msg_member_copy(head, self);
+    start.msg.add.members = head;
+    op_queue_start(h->known.ops, &start);
+    *op = start.msg;
+}
+
+void head_resume(struct head *h, struct epoch former, uint64_t op)
+{
+    FREE_AUTO char *host = members_host(h->members, VPID_HEAD);
+    struct err err = {0};
+
+    liveness_succeed(h->liveness, op);
+    departures_succeed(h->departures);
+    jobs_succeed(h->jobs);
+    resize_succeed(h->resize, op);
+    jobs_resume(h->jobs);
+    job_home_gone(h->jobs, VPID_HEAD, former);
+    job_daemon_lost(h->jobs, VPID_HEAD, former, "the head was replaced");
+    if (cpu_ledger_put(h->known.ledger, VPID_HEAD, host, h->opts.cpus, &err) < 0)
+        out_log(h->out, LOG_LEVEL_WARN, "%s", err.msg);
+    h->opts.cluster = h->opts.cpus = NULL; /* borrowed */
+    h->opts.heritage = NULL;
+}
+
+void head_each_client(const struct head *h, void (*on)(void *arg, const struct job_client *k),
+                      void *arg)
+{
+    jobs_each_client(h->jobs, on, arg);
+}
+
+int64_t head_clock_ahead(const struct head *h)
+{
+    return h->clock_ahead;
+}
+
+uint64_t head_last_epoch(const struct head *h)
+{
+    return roster_last_epoch(h->known.roster);
+}
+
+uint64_t head_incarnation(const struct head *h)
+{
+    return incarnation_number(h->known.inc);
 }
 
 void head_destroy(struct head *h)
@@ -209,11 +308,13 @@ uint64_t head_deadline(const struct head *h)
 
 /* --- membership */
 
+/* After the broadcast that ends the DVM only losses are broadcast: its acknowledgements need them.
+ */
 bool head_next_op(struct head *h, struct msg *out)
 {
     struct op op;
 
-    while (op_queue_take(h->known.ops, &op)) {
+    while (op_queue_take(h->known.ops, h->end_op != 0, &op)) {
         if (!resize_op_due(h->resize, &op)) {
             msg_free(&op.msg);
             continue;
@@ -242,7 +343,12 @@ bool head_completed(struct head *h, uint64_t version)
 
 static void apply_loss(struct head *h, const struct msg_remove *op, const struct msg_target *t)
 {
-    event_log_add(h->known.events, API_EVENT_DAEMON_LOST, t->vpid, t->epoch.ctr, NULL);
+    FREE_AUTO char *joint = op->ntargets > 1
+                                ? xasprintf("lost together with %zu others, of which the first: %s",
+                                            op->ntargets - 1, op->text)
+                                : NULL;
+
+    event_log_add_loss(h->known.events, t->vpid, t->epoch.ctr, joint ? joint : op->text);
     job_daemon_lost(h->jobs, t->vpid, t->epoch, op->ntargets == 1 ? op->text : NULL);
     resize_left(h->resize, t->vpid, t->epoch);
 }
@@ -336,11 +442,12 @@ static void take_report(struct head *h, uint32_t from, struct msg *m)
 
 static void take_local_job(struct head *h, uint32_t from, struct msg *m)
 {
-    const char *nspace = m->local_job.map.nspace;
+    job_reported(h->jobs, from, m->local_job.map.nspace);
+}
 
-    if (!jobs_find(h->jobs, nspace))
-        out_log(h->out, LOG_LEVEL_WARN, "vpid %u has ranks of job %s, which is not known", from,
-                nspace);
+static void take_job_ask(struct head *h, uint32_t from, struct msg *m)
+{
+    job_asked(h->jobs, from, &m->job_ask);
 }
 
 static void take_submit(struct head *h, uint32_t from, struct msg *m)
@@ -431,6 +538,7 @@ static const struct {
     {MSG_HELD, take_held},
     {MSG_CONTINUE_ASK, take_continue},
     {MSG_RESIZE_ASK, take_resize_ask},
+    {MSG_JOB_ASK, take_job_ask},
 };
 
 void head_msg(struct head *h, uint32_t from, struct msg *m)
@@ -517,6 +625,11 @@ uint64_t head_event_next(const struct head *h)
     return event_log_next(h->known.events);
 }
 
+uint32_t head_jobs_bound(const struct head *h, bool kept)
+{
+    return jobs_bound(h->jobs, kept);
+}
+
 struct jobs_stats head_job_stats(const struct head *h)
 {
     return jobs_stats(h->jobs);
@@ -542,6 +655,8 @@ static void view_members(const struct head *h, struct api_dvm *out)
         x->host = facts.host;
         x->address = facts.address;
         x->slots = facts.slots;
+        facts.host = facts.address = NULL; /* taken */
+        msg_member_free(&facts);
         x->slots_used = m->slots_used;
         x->parent = live && v ? (int64_t)tree_parent(&t, v) : -1;
         x->depth = live ? tree_depth(&t, v) : 0;

@@ -27,10 +27,29 @@ struct head_opts {
     uint64_t
         silent_ms; /* time without the report of a removal after which a member is declared lost */
     const char *cpus; /* the head's own (dvm/protocol/map/topo.h); "" or NULL: not known */
+    /* The records of a former head of this DVM, each after its length (u32); NULL: this process
+     * begins an incarnation. */
+    const uint8_t *heritage;
+    size_t heritage_len;
+    void (*on_record)(void *arg, const uint8_t *data, size_t len); /* gets its records; or NULL */
+    void *arg;
 };
 
+/* NULL and a reason only with a heritage that cannot be taken: its bytes are damaged, or those of
+ * another DVM, or its incarnation ends. `members` is to be emptied then. */
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
-                         struct rml *rml);
+                         struct rml *rml, struct err *err);
+/* With a heritage: *self gets the epoch of this process, and *op is the operation by which all
+ * daemons learn of it. The core applies it, then calls head_resume(). The caller frees *op. */
+void head_succeed(struct head *h, struct msg_member *self, struct msg *op);
+void head_resume(struct head *h, struct epoch former, uint64_t op);
+/* jobs_each_client(), before head_resume(). */
+void head_each_client(const struct head *h, void (*on)(void *arg, const struct job_client *k),
+                      void *arg);
+/* How far the head's clock (out->now_ms) is ahead of this process's own. */
+int64_t head_clock_ahead(const struct head *h);
+uint64_t head_incarnation(const struct head *h);
+uint64_t head_last_epoch(const struct head *h); /* that was given to anybody */
 void head_destroy(struct head *h);
 
 /* At every input, before any part of it is handled. */
@@ -102,6 +121,7 @@ const struct api_event *head_event(const struct head *h, uint64_t number);
 uint64_t head_event_next(const struct head *h);
 
 struct jobs_stats head_job_stats(const struct head *h);
+uint32_t head_jobs_bound(const struct head *h, bool kept); /* jobs_bound() */
 
 /* --- a read-only view, for checkers of invariants (dvm/sim) */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Node facts that daemons have in common: patterns of texts, and the set of facts in use.
  *
- * In: host, address, port, slots and incarnation of a member. Out: the id of its facts, and the
- * value of its own that completes the address; host and address from both.
+ * In: host, addresses, port, slots and incarnation of a member. Out: the id of its facts, and for
+ * each address a value of its own that completes it; host and addresses from both.
  *
  * The first byte of a pattern is its form: "=" the text as it is, "%" a text with a hole for the
  * vpid, "4" an IPv4 address and "6" an IPv6 address whose last group is the value, "@" a host that
@@ -130,19 +130,20 @@ bool facts_pattern_ok(const char *pattern, bool host)
     return *pattern && strchr(host ? "=%@" : "=%46", *pattern);
 }
 
-char *facts_address(const struct facts *f, uint32_t vpid, uint32_t value)
+char *facts_address(const struct facts *f, size_t i, uint32_t vpid, uint32_t value)
 {
-    return expand_pattern(f->address, vpid, value);
+    return expand_pattern(f->address[i], vpid, value);
 }
 
 char *facts_host(const struct facts *f, uint32_t vpid, uint32_t value)
 {
-    return *f->host == '@' ? facts_address(f, vpid, value) : expand_pattern(f->host, vpid, value);
+    return *f->host == '@' ? facts_address(f, 0, vpid, value)
+                           : expand_pattern(f->host, vpid, value);
 }
 
-bool facts_has_value(const struct facts *f)
+bool facts_has_value(const struct facts *f, size_t i)
 {
-    return *f->address == '4' || *f->address == '6';
+    return *f->address[i] == '4' || *f->address[i] == '6';
 }
 
 /* --- the set */
@@ -176,6 +177,11 @@ static uint32_t next_id(struct factset *s)
     return s->n++;
 }
 
+static const char *next_text(const char *text)
+{
+    return text + strlen(text) + 1;
+}
+
 static struct facts *make_facts(struct factset *s, const struct buf *key)
 {
     struct facts *f = xcalloc(1, sizeof(*f) + key->len);
@@ -187,26 +193,29 @@ static struct facts *make_facts(struct factset *s, const struct buf *key)
     f->inc = cur_u64(&c);
     f->port = cur_u16(&c);
     f->slots = cur_u32(&c);
+    f->naddresses = cur_u8(&c);
     f->host = (const char *)c.p;
-    f->address = f->host + strlen(f->host) + 1;
+    for (size_t i = 0; i < f->naddresses; i++)
+        f->address[i] = next_text(i ? f->address[i - 1] : f->host);
     f->id = next_id(s);
     s->tab[f->id] = f;
     HASH_ADD(hh, s->by_key, key, f->len, f);
     return f;
 }
 
-uint32_t facts_set_take_patterns(struct factset *s, uint64_t inc, uint16_t port, uint32_t slots,
-                                 const char *host, const char *address)
+uint32_t facts_set_take_patterns(struct factset *s, const struct facts *like)
 {
     BUF_AUTO struct buf key = {0};
     struct facts *f;
 
     buf_init(&key, UINT32_MAX);
-    buf_put_u64(&key, inc);
-    buf_put_u16(&key, port);
-    buf_put_u32(&key, slots);
-    buf_put_raw(&key, host, strlen(host) + 1);
-    buf_put_raw(&key, address, strlen(address) + 1);
+    buf_put_u64(&key, like->inc);
+    buf_put_u16(&key, like->port);
+    buf_put_u32(&key, like->slots);
+    buf_put_u8(&key, like->naddresses);
+    buf_put_raw(&key, like->host, strlen(like->host) + 1);
+    for (size_t i = 0; i < like->naddresses; i++)
+        buf_put_raw(&key, like->address[i], strlen(like->address[i]) + 1);
     HASH_FIND(hh, s->by_key, key.data, key.len, f);
     if (!f)
         f = make_facts(s, &key);
@@ -214,12 +223,25 @@ uint32_t facts_set_take_patterns(struct factset *s, uint64_t inc, uint16_t port,
     return f->id;
 }
 
-uint32_t facts_set_take(struct factset *s, const struct msg_member *m, uint32_t *value)
+uint32_t facts_set_take(struct factset *s, const struct msg_member *m,
+                        uint32_t value[MEMBER_ADDRESSES_MAX])
 {
-    FREE_AUTO char *address = address_pattern(m->address, m->vpid, value);
     FREE_AUTO char *host = host_pattern(m->host, m->address, m->vpid);
+    struct facts like = {.inc = m->epoch.inc,
+                         .port = m->port,
+                         .slots = m->slots,
+                         .naddresses = (uint8_t)(1 + m->nmore),
+                         .host = host};
+    char *address[MEMBER_ADDRESSES_MAX];
+    uint32_t id;
 
-    return facts_set_take_patterns(s, m->epoch.inc, m->port, m->slots, host, address);
+    for (size_t i = 0; i < like.naddresses; i++)
+        like.address[i] = address[i] =
+            address_pattern(msg_member_address(m, i), m->vpid, &value[i]);
+    id = facts_set_take_patterns(s, &like);
+    for (size_t i = 0; i < like.naddresses; i++)
+        free(address[i]);
+    return id;
 }
 
 void facts_set_use(struct factset *s, uint32_t id)

@@ -88,7 +88,9 @@ void members_init(struct members *m, uint32_t self, uint32_t radix)
 void members_clear(struct members *m)
 {
     free(m->tab);
+    free(m->more);
     m->tab = NULL;
+    m->more = NULL;
     m->n = m->cap = 0;
     facts_set_free(&m->facts);
     hwloc_bitmap_zero(m->live);
@@ -125,13 +127,16 @@ struct msg_member members_facts(const struct members *m, uint32_t vpid)
 {
     const struct member *x = &m->tab[vpid];
     const struct facts *f = facts_set_get(&m->facts, x->facts);
+    struct msg_member out = {.vpid = vpid,
+                             .epoch = {f->inc, x->ctr},
+                             .host = facts_host(f, vpid, x->value),
+                             .address = facts_address(f, 0, vpid, x->value),
+                             .port = f->port,
+                             .slots = f->slots};
 
-    return (struct msg_member){.vpid = vpid,
-                               .epoch = {f->inc, x->ctr},
-                               .host = facts_host(f, vpid, x->value),
-                               .address = facts_address(f, vpid, x->value),
-                               .port = f->port,
-                               .slots = f->slots};
+    for (size_t i = 1; i < f->naddresses; i++)
+        out.more[out.nmore++] = facts_address(f, i, vpid, members_value(m, vpid, i));
+    return out;
 }
 
 char *members_host(const struct members *m, uint32_t vpid)
@@ -139,6 +144,25 @@ char *members_host(const struct members *m, uint32_t vpid)
     const struct member *x = &m->tab[vpid];
 
     return facts_host(facts_set_get(&m->facts, x->facts), vpid, x->value);
+}
+
+uint32_t members_value(const struct members *m, uint32_t vpid, size_t i)
+{
+    if (i == 0)
+        return m->tab[vpid].value;
+    return m->more ? m->more[vpid][i - 1] : 0;
+}
+
+void members_set_value(struct members *m, uint32_t vpid, size_t i, uint32_t value)
+{
+    if (i == 0) {
+        m->tab[vpid].value = value;
+        return;
+    }
+    if (!m->more && value)
+        m->more = xcalloc(m->cap, sizeof(*m->more));
+    if (m->more)
+        m->more[vpid][i - 1] = value;
 }
 
 /* The table grows by an eighth, so that little memory is unused. */
@@ -151,8 +175,12 @@ struct member *members_entries(struct members *m, uint32_t first, uint32_t count
 
         m->cap = end < cap ? cap : end;
         m->tab = xrealloc(m->tab, m->cap * sizeof(*m->tab));
+        if (m->more)
+            m->more = xrealloc(m->more, m->cap * sizeof(*m->more));
     }
     if (end > m->n) {
+        if (m->more)
+            memset(m->more + m->n, 0, (m->cap - m->n) * sizeof(*m->more));
         memset(m->tab + m->n, 0, (end - m->n) * sizeof(*m->tab));
         m->n = end;
     }
@@ -162,9 +190,12 @@ struct member *members_entries(struct members *m, uint32_t first, uint32_t count
 struct member *members_put(struct members *m, const struct msg_member *facts)
 {
     struct member *x = members_entries(m, facts->vpid, 1);
+    uint32_t value[MEMBER_ADDRESSES_MAX] = {0};
     uint32_t old = x->facts;
 
-    x->facts = facts_set_take(&m->facts, facts, &x->value);
+    x->facts = facts_set_take(&m->facts, facts, value);
+    for (size_t i = 0; i <= facts->nmore; i++)
+        members_set_value(m, facts->vpid, i, value[i]);
     facts_set_drop(&m->facts, old);
     x->ctr = facts->epoch.ctr;
     return x;

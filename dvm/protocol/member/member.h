@@ -27,7 +27,7 @@ extern const struct fsm member_fsm;
 /* 24 bytes, on each daemon for each vpid: facts that members share are in the factset. */
 struct member {
     uint64_t ctr;        /* of its epoch; the incarnation is among the facts */
-    uint32_t value;      /* the member's own part of its address */
+    uint32_t value;      /* the member's own part of its first address */
     uint32_t facts : 24; /* id; FACTS_NONE: the vpid never had an entry */
     uint32_t state : 8;  /* enum member_state */
     uint32_t slots_used; /* head only */
@@ -39,6 +39,8 @@ struct members {
     uint32_t n; /* vpids 0..n-1 may have an entry */
     uint32_t cap;
     struct member *tab;
+    /* The own parts of further addresses, by vpid; NULL: no member has any. */
+    uint32_t (*more)[MEMBER_MORE_MAX];
     struct factset facts;
     hwloc_bitmap_t live; /* those in the tree of `version` */
     uint64_t version;    /* last membership broadcast processed */
@@ -73,6 +75,8 @@ size_t members_remove(struct members *m, const struct msg_target *list, size_t n
                       enum member_event how);
 /* The nidmap: all live members with epochs and facts, runs of like ones together (nidmap.c). */
 void members_encode(const struct members *m, struct buf *b);
+/* For a daemon of edition 0: of each member only its first address. */
+void members_encode_first(const struct members *m, struct buf *b);
 /* Into a table that has no entry yet. -1 and a reason, and the table still empty, if it is
  * malformed. */
 int members_decode(struct members *m, const void *data, size_t len, struct err *err)
@@ -81,5 +85,8 @@ int members_decode(struct members *m, const void *data, size_t len, struct err *
 void members_clear(struct members *m);
 /* Entries first .. first+count-1, new ones empty; valid until the next is made. */
 struct member *members_entries(struct members *m, uint32_t first, uint32_t count);
+/* The own part of address i of a vpid that has an entry. */
+uint32_t members_value(const struct members *m, uint32_t vpid, size_t i);
+void members_set_value(struct members *m, uint32_t vpid, size_t i, uint32_t value);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The compressed form of the vpid table, which a daemon gets with the answer to its greeting.
  *
- * In: the members with their facts (host, address, port, slots) and epochs. Out: bytes, and back.
+ * In: the members with their facts (host, addresses, port, slots) and epochs. Out: bytes, and back.
  *
  * Pods of one StatefulSet differ by one number in host and address. Facts are therefore stored as
  * patterns (facts.c), each once, and the table as runs of neighbouring vpids that share them. A run
@@ -15,17 +15,19 @@
  * sets err; nothing of it is used. */
 #include "dvm/protocol/member/member.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define KIND_BYTES_MIN 22
 #define RUN_BYTES_MIN 21
-#define PATTERN_MAX 254
+#define PATTERN_MAX 260
 
-/* u32 n, then for each kind: u64 incarnation, u16 port, u32 slots, host, address (patterns);
- * u32 n, then for each run, by rising vpid and from the head on: u32 first vpid, u32 count, u32
- * kind, u8 form, u64 counter of the first one's epoch; if the form says so each other one's as i32
- * from the first's (else each is one more than the one before); if the kind's address needs one,
- * u32 value of each. */
+/* u32 n, then for each kind: u64 incarnation, u16 port, u32 slots, host (pattern), addresses
+ * (patterns with commas between them); u32 n, then for each run, by rising vpid and from the head
+ * on: u32 first vpid, u32 count, u32 kind, u8 form, u64 counter of the first one's epoch; if the
+ * form says so each other one's as i32 from the first's (else each is one more than the one
+ * before); for each address of the kind that needs one, u32 value of each. */
 enum { RUN_STEPS = 0, RUN_OFFSETS = 1 };
 
 struct run {
@@ -56,7 +58,18 @@ static struct run run_from(const struct members *m, uint32_t vpid)
     return r;
 }
 
-static void put_run(struct buf *b, const struct members *m, const struct run *r, uint32_t kind)
+static void put_values(struct buf *b, const struct members *m, const struct run *r, size_t most)
+{
+    const struct facts *f = facts_set_get(&m->facts, m->tab[r->first].facts);
+
+    for (size_t a = 0; a < f->naddresses && a < most; a++) {
+        for (uint32_t i = 0; facts_has_value(f, a) && i < r->count; i++)
+            buf_put_u32(b, members_value(m, r->first + i, a));
+    }
+}
+
+static void put_run(struct buf *b, const struct members *m, const struct run *r, uint32_t kind,
+                    size_t most)
 {
     const struct member *x = &m->tab[r->first];
 
@@ -67,14 +80,22 @@ static void put_run(struct buf *b, const struct members *m, const struct run *r,
     buf_put_u64(b, x->ctr);
     for (uint32_t i = 1; r->offsets && i < r->count; i++)
         buf_put_u32(b, (uint32_t)(x[i].ctr - x->ctr));
-    if (!facts_has_value(facts_set_get(&m->facts, x->facts)))
-        return;
-    for (uint32_t i = 0; i < r->count; i++)
-        buf_put_u32(b, x[i].value);
+    put_values(b, m, r, most);
+}
+
+static void put_patterns(struct buf *b, const struct facts *f, size_t most)
+{
+    char text[PATTERN_MAX + 1] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < f->naddresses && i < most; i++)
+        len +=
+            (size_t)snprintf(text + len, sizeof(text) - len, "%s%s", i ? "," : "", f->address[i]);
+    buf_put_str(b, text);
 }
 
 /* Numbers the facts of live members from 1, in the order of vpids. */
-static void put_kinds(struct buf *b, const struct members *m, uint32_t *kind)
+static void put_kinds(struct buf *b, const struct members *m, uint32_t *kind, size_t most)
 {
     size_t at = b->len;
     uint32_t n = 0;
@@ -92,29 +113,40 @@ static void put_kinds(struct buf *b, const struct members *m, uint32_t *kind)
         buf_put_u16(b, f->port);
         buf_put_u32(b, f->slots);
         buf_put_str(b, f->host);
-        buf_put_str(b, f->address);
+        put_patterns(b, f, most);
     }
     hwloc_bitmap_foreach_end();
     buf_patch_u32(b, at, n);
 }
 
-void members_encode(const struct members *m, struct buf *b)
+/* Of each member, its first addresses, at most `most`. */
+static void encode_table(const struct members *m, struct buf *b, size_t most)
 {
     FREE_AUTO uint32_t *kind = xcalloc(m->facts.n + 1, sizeof(*kind));
     uint32_t n = 0;
     size_t at;
     int v;
 
-    put_kinds(b, m, kind);
+    put_kinds(b, m, kind, most);
     at = b->len;
     buf_put_u32(b, 0);
     for (v = hwloc_bitmap_first(m->live); v >= 0; n++) {
         struct run r = run_from(m, (uint32_t)v);
 
-        put_run(b, m, &r, kind[m->tab[v].facts] - 1);
+        put_run(b, m, &r, kind[m->tab[v].facts] - 1, most);
         v = hwloc_bitmap_next(m->live, (int)(r.first + r.count - 1));
     }
     buf_patch_u32(b, at, n);
+}
+
+void members_encode(const struct members *m, struct buf *b)
+{
+    encode_table(m, b, MEMBER_ADDRESSES_MAX);
+}
+
+void members_encode_first(const struct members *m, struct buf *b)
+{
+    encode_table(m, b, 1);
 }
 
 /* --- decoding */
@@ -123,7 +155,8 @@ struct kind {
     uint64_t inc;
     uint16_t port;
     uint32_t slots;
-    char *host, *address;
+    uint8_t naddresses;
+    char *host, *address[MEMBER_ADDRESSES_MAX];
 };
 
 struct kinds {
@@ -135,9 +168,25 @@ static void free_kinds(struct kinds *k)
 {
     for (uint32_t i = 0; i < k->n; i++) {
         free(k->tab[i].host);
-        free(k->tab[i].address);
+        while (k->tab[i].naddresses)
+            free(k->tab[i].address[--k->tab[i].naddresses]);
     }
     free(k->tab);
+}
+
+static void get_addresses(struct cur *c, struct kind *x)
+{
+    FREE_AUTO char *list = cur_str(c, PATTERN_MAX);
+    char *rest = list;
+    const char *text;
+
+    while ((text = strsep(&rest, ","))) {
+        if (x->naddresses == MEMBER_ADDRESSES_MAX || !facts_pattern_ok(text, false)) {
+            c->bad = true;
+            return;
+        }
+        x->address[x->naddresses++] = xstrdup(text);
+    }
 }
 
 static void get_kinds(struct cur *c, struct kinds *k)
@@ -152,10 +201,23 @@ static void get_kinds(struct cur *c, struct kinds *k)
         x->port = cur_u16(c);
         x->slots = cur_u32(c);
         x->host = cur_str(c, PATTERN_MAX);
-        x->address = cur_str(c, PATTERN_MAX);
-        if (x->inc == 0 || !facts_pattern_ok(x->host, true) || !facts_pattern_ok(x->address, false))
+        if (x->inc == 0 || !facts_pattern_ok(x->host, true))
             c->bad = true;
+        get_addresses(c, x);
     }
+}
+
+static uint32_t take_kind(struct members *m, const struct kind *k)
+{
+    struct facts like = {.inc = k->inc,
+                         .port = k->port,
+                         .slots = k->slots,
+                         .host = k->host,
+                         .naddresses = k->naddresses};
+
+    for (size_t i = 0; i < k->naddresses; i++)
+        like.address[i] = k->address[i];
+    return facts_set_take_patterns(&m->facts, &like);
 }
 
 /* Adds all entries of the run with its facts and counters; NULL if the run is malformed. */
@@ -178,23 +240,30 @@ static struct member *start_run(struct cur *c, struct members *m, const struct k
     if (r->offsets && cur_left(c) / 4 < r->count)
         return NULL;
     x = members_entries(m, r->first, r->count);
-    x->facts = facts_set_take_patterns(&m->facts, k->tab[kind].inc, k->tab[kind].port,
-                                       k->tab[kind].slots, k->tab[kind].host, k->tab[kind].address);
+    x->facts = take_kind(m, &k->tab[kind]);
     x->ctr = cur_u64(c);
     return x;
+}
+
+static void get_values(struct cur *c, struct members *m, const struct run *r)
+{
+    const struct facts *f = facts_set_get(&m->facts, m->tab[r->first].facts);
+
+    for (size_t a = 0; a < f->naddresses; a++) {
+        for (uint32_t i = 0; facts_has_value(f, a) && i < r->count && !c->bad; i++)
+            members_set_value(m, r->first + i, a, cur_u32(c));
+    }
 }
 
 static void get_run(struct cur *c, struct members *m, const struct kinds *k)
 {
     struct run r = {0};
     struct member *x = start_run(c, m, k, &r);
-    bool value;
 
     if (!x) {
         c->bad = true;
         return;
     }
-    value = facts_has_value(facts_set_get(&m->facts, x->facts));
     for (uint32_t i = 0; i < r.count; i++) {
         x[i].state = MEMBER_WIRED;
         if (i > 0) {
@@ -203,8 +272,7 @@ static void get_run(struct cur *c, struct members *m, const struct kinds *k)
             x[i].ctr = x->ctr + (r.offsets ? (uint64_t)(int32_t)cur_u32(c) : i);
         }
     }
-    for (uint32_t i = 0; value && i < r.count; i++)
-        x[i].value = cur_u32(c);
+    get_values(c, m, &r);
     hwloc_bitmap_set_range(m->live, r.first, (int)(r.first + r.count - 1));
 }
 

@@ -19,6 +19,7 @@
 #include "base/log/log.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <utlist.h>
 
 struct neighbours {
@@ -140,6 +141,11 @@ struct neighbour *neighbours_session(const struct neighbours *l, uint32_t vpid, 
     return NULL;
 }
 
+void neighbours_begin_sessions(struct neighbours *l, uint64_t after)
+{
+    l->last_session = after;
+}
+
 uint64_t neighbours_new_session(struct neighbours *l)
 {
     return ++l->last_session;
@@ -189,26 +195,83 @@ struct neighbour *neighbours_accept(struct neighbours *l, uint64_t conn)
     return k;
 }
 
-static void ask_connection(struct neighbours *l, const struct neighbour *k, uint64_t conn)
+static struct out_way copy_way(const struct out_way *w, size_t index)
 {
-    struct out_act *act = out_add(l->out, OUT_CONNECT);
-
-    act->connect = (struct out_connect){conn, xstrdup(k->host), k->port};
+    return (struct out_way){.index = index,
+                            .host = xstrdup(w->host),
+                            .port = w->port,
+                            .from = w->from ? xstrdup(w->from) : NULL,
+                            .named = w->named};
 }
 
-struct neighbour *neighbours_connect(struct neighbours *l, uint32_t vpid, const char *host,
-                                     uint16_t port)
+static void free_ways(struct neighbour *k)
+{
+    while (k->nways) {
+        struct out_way *w = &k->ways[--k->nways].to;
+
+        free(w->host);
+        free(w->from);
+    }
+}
+
+static bool is_way(const struct neighbour_way *w, const struct out_way *to)
+{
+    return strcmp(w->to.host, to->host) == 0 && w->to.port == to->port;
+}
+
+void neighbour_set_ways(struct neighbour *k, const struct out_way *ways, size_t n)
+{
+    bool same = n == k->nways;
+
+    for (size_t i = 0; same && i < n; i++)
+        same = is_way(&k->ways[i], &ways[i]);
+    if (same)
+        return;
+    free_ways(k);
+    for (; k->nways < n; k->nways++)
+        k->ways[k->nways] = (struct neighbour_way){.to = copy_way(&ways[k->nways], k->nways)};
+    k->good = k->good < n ? k->good : 0;
+}
+
+size_t neighbour_count_way(const struct neighbour *k, size_t way)
+{
+    const struct peer_link *at;
+    size_t n = 0;
+
+    DL_FOREACH(peer_links(k->peer), at)
+    {
+        n += at->way == way;
+    }
+    return n;
+}
+
+/* `n` ways, from `first` on. */
+static void ask_connection(struct neighbours *l, const struct neighbour *k, uint64_t conn,
+                           size_t first, size_t n)
+{
+    struct out_act *act = out_add(l->out, OUT_CONNECT);
+    struct out_connect *to = &act->connect;
+
+    to->conn = conn;
+    for (to->nways = 0; to->nways < n; to->nways++) {
+        size_t i = (first + to->nways) % k->nways;
+
+        to->ways[to->nways] = copy_way(&k->ways[i].to, i);
+    }
+}
+
+struct neighbour *neighbours_connect(struct neighbours *l, uint32_t vpid,
+                                     const struct out_way *ways, size_t n)
 {
     struct neighbour *k = add_neighbour(l, CONN_OUTGOING | ++l->last_id, PEER_LINK_DIALING);
 
     k->vpid = vpid;
-    k->host = xstrdup(host);
-    k->port = port;
-    ask_connection(l, k, k->id);
+    neighbour_set_ways(k, ways, n);
+    ask_connection(l, k, k->id, 0, n);
     return k;
 }
 
-struct peer_link *neighbours_dial(struct neighbours *l, struct neighbour *k)
+static struct peer_link *add_link(struct neighbours *l, struct neighbour *k, size_t way)
 {
     struct peer_link *at;
 
@@ -216,8 +279,25 @@ struct peer_link *neighbours_dial(struct neighbours *l, struct neighbour *k)
     if (!at)
         return NULL;
     l->last_id++;
-    ask_connection(l, k, at->conn);
+    at->way = way;
     return at;
+}
+
+struct peer_link *neighbours_dial(struct neighbours *l, struct neighbour *k, size_t way)
+{
+    struct peer_link *at = add_link(l, k, way);
+
+    if (at)
+        ask_connection(l, k, at->conn, way, 1);
+    return at;
+}
+
+void neighbours_call(struct neighbours *l, struct neighbour *k)
+{
+    struct peer_link *at = add_link(l, k, k->good);
+
+    if (at)
+        ask_connection(l, k, at->conn, k->good, k->nways);
 }
 
 struct peer_link *neighbours_adopt(struct neighbours *l, struct neighbour *k,
@@ -278,7 +358,7 @@ void neighbours_drop(struct neighbours *l, struct neighbour *k)
     l->ndropped++;
     l->again += peer_stats(k->peer).again;
     peer_destroy(k->peer);
-    free(k->host);
+    free_ways(k);
     free(k);
 }
 
@@ -291,12 +371,6 @@ void neighbours_close(struct neighbours *l, struct neighbour *k, bool flush)
         out_close(l->out, at->conn, flush);
     }
     neighbours_drop(l, k);
-}
-
-bool neighbours_msg_is_unnumbered(enum msg_type type)
-{
-    return type == MSG_HELLO || type == MSG_WELCOME || type == MSG_REFUSE || type == MSG_PING ||
-           type == MSG_PONG || type == MSG_HOP_ACK;
 }
 
 static struct peer_link *choose_conn(const struct neighbours *l, const struct neighbour *k)
@@ -339,7 +413,7 @@ void neighbours_send(struct neighbours *l, struct neighbour *k, const struct fra
     struct peer_link *at = choose_conn(l, k);
     BUF_AUTO struct buf b = {0};
 
-    if (peer_session(k->peer) && !neighbours_msg_is_unnumbered(m->type)) {
+    if (peer_session(k->peer) && msg_way(m->type) == MSG_WAY_NUMBERED) {
         encode_frame(&b, k, from, m);
         peer_send(k->peer, b.data, b.len);
     } else if (at) {

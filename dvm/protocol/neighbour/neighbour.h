@@ -25,6 +25,11 @@ enum neighbour_state {
     NEIGHBOUR_REFUSED, /* we have sent REFUSE; the peer's BYE confirms it */
 };
 
+struct neighbour_way { /* an address of a daemon that is called */
+    struct out_way to;
+    uint64_t redial_at, redial_ms; /* when the next connection is made over it; 0: no wait */
+};
+
 struct neighbour {
     uint64_t id; /* the id of its first connection */
     enum neighbour_state state;
@@ -33,15 +38,20 @@ struct neighbour {
     bool peer_bye;    /* the peer has sent BYE */
     bool head_role;   /* its certificate is that of a head */
     bool member_role; /* its certificate allows it to join as a member or to be the head */
+    uint8_t speaks;   /* the newest edition that it knows (dvm/protocol/wire/frame.h) */
     uint32_t vpid;    /* VPID_NONE until the greeting names it */
     struct epoch epoch;
     uint64_t opened_ms; /* of the present state, unless it is up */
     struct peer *peer;  /* its connections, and the frames to and from it */
-    char *host;         /* outgoing: its address */
-    uint16_t port;
-    uint64_t redial_at, redial_ms; /* when a further connection is made; 0: no wait */
-    bool failed;                   /* one of its connections has been lost */
-    uint64_t lost;                 /* connections that broke or fell silent */
+    size_t nways;       /* outgoing: its addresses */
+    struct neighbour_way ways[OUT_WAYS_MAX];
+    size_t good;       /* the one that is called first: it was the last good one */
+    bool failed;       /* one of its connections has been lost */
+    uint64_t lost;     /* connections that broke or fell silent */
+    uint64_t heard_ms; /* its last frame, by any connection */
+    /* Since its last frame: */
+    bool silent;   /* its last connection was closed, and no other one has carried a frame lately */
+    bool orphaned; /* a child of it has called the head */
     struct neighbour *next, *prev;
 };
 
@@ -68,15 +78,22 @@ struct neighbour *neighbours_hop(const struct neighbours *l, const struct member
 struct neighbour *neighbours_session(const struct neighbours *l, uint32_t vpid, struct epoch epoch,
                                      uint64_t session);
 uint64_t neighbours_new_session(struct neighbours *l);
-bool neighbour_is_greeted(const struct neighbour *k); /* up or cut */
-/* Greetings, probes and acknowledgements: outside of the sequence of frames. */
-bool neighbours_msg_is_unnumbered(enum msg_type type);
+void neighbours_begin_sessions(struct neighbours *l, uint64_t after); /* before the first one */
+bool neighbour_is_greeted(const struct neighbour *k);                 /* up or cut */
 /* An incoming connection. NULL if there are too many: it is closed then. */
 struct neighbour *neighbours_accept(struct neighbours *l, uint64_t conn);
-struct neighbour *neighbours_connect(struct neighbours *l, uint32_t vpid, const char *host,
-                                     uint16_t port);
-/* One connection more to the same neighbour; NULL: it has PEER_LINKS_MAX. */
-struct peer_link *neighbours_dial(struct neighbours *l, struct neighbour *k);
+/* One connection, by the first of the addresses that can be reached. The ways are copied. */
+struct neighbour *neighbours_connect(struct neighbours *l, uint32_t vpid,
+                                     const struct out_way *ways, size_t n);
+/* One connection more to the same neighbour, by one of its addresses. NULL: it has PEER_LINKS_MAX.
+ */
+struct peer_link *neighbours_dial(struct neighbours *l, struct neighbour *k, size_t way);
+/* A neighbour without a connection is called by all its addresses, the last good one first. */
+void neighbours_call(struct neighbours *l, struct neighbour *k);
+/* It has these addresses now. Nothing is closed. */
+void neighbour_set_ways(struct neighbour *k, const struct out_way *ways, size_t n);
+/* Of its connections, those by this address, in any state. */
+size_t neighbour_count_way(const struct neighbour *k, size_t way);
 /* The connection of a caller that continues the session of `k`. The caller's record is freed. */
 struct peer_link *neighbours_adopt(struct neighbours *l, struct neighbour *k,
                                    struct neighbour *caller);

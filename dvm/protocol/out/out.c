@@ -8,6 +8,9 @@
  * takes it, carries it out, and frees it with all that it owns (out_act_free()). OUT_LIST names the
  * free_ function of each kind.
  *
+ * At a head with keepers an action waits for its turn: the group of records that it follows is
+ * kept. Those that go ahead, the records themselves, do not wait.
+ *
  * Invariants: out_take() moves the action to its caller, so each action is carried out once. A
  * launch is held by reference; all other memory belongs to the action alone.
  *
@@ -20,7 +23,7 @@
 #include <utlist.h>
 
 /* One frame, or one application message with its header. */
-#define OUT_DATA_MAX (65u << 20)
+#define OUT_DATA_MAX (MSG_ROUTED_MAX + (1u << 20))
 
 static void init_buffers(struct out_act *act)
 {
@@ -39,22 +42,43 @@ struct out_act *out_add(struct out *o, enum out_kind kind)
     struct out_act *act = xcalloc(1, sizeof(*act));
 
     act->kind = kind;
+    act->turn = o->turn;
     init_buffers(act);
-    DL_APPEND(o->head, act);
+    if (o->goes_ahead)
+        DL_APPEND(o->ahead, act);
+    else
+        DL_APPEND(o->head, act);
     return act;
 }
 
 bool out_take(struct out *o, struct out_act *act)
 {
-    struct out_act *first = o->head;
+    struct out_act **list = o->ahead ? &o->ahead : &o->head;
+    struct out_act *first = *list;
 
-    if (!first)
+    if (!first || (list == &o->head && first->turn > o->kept))
         return false;
-    DL_DELETE(o->head, first);
+    DL_DELETE(*list, first);
     *act = *first;
     act->next = act->prev = NULL;
     free(first);
     return true;
+}
+
+bool out_take_exit_back(struct out *o)
+{
+    struct out_act *act, *tmp;
+    bool found = false;
+
+    DL_FOREACH_SAFE(o->head, act, tmp)
+    {
+        if (act->kind != OUT_EXIT || act->exit.code)
+            continue;
+        DL_DELETE(o->head, act);
+        free(act);
+        found = true;
+    }
+    return found;
 }
 
 /* --- what actions own */
@@ -63,9 +87,17 @@ static void free_nothing(const void *fields)
 {
 }
 
+static void free_records(struct out_records *a)
+{
+    buf_free(&a->data);
+}
+
 static void free_connect(struct out_connect *a)
 {
-    free(a->host);
+    for (size_t i = 0; i < a->nways; i++) {
+        free(a->ways[i].host);
+        free(a->ways[i].from);
+    }
 }
 
 static void free_send(struct out_send *a)
@@ -167,6 +199,7 @@ void out_free(struct out *o)
 {
     struct out_act act;
 
+    o->kept = UINT64_MAX;
     while (out_take(o, &act))
         out_act_free(&act);
 }

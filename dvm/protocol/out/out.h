@@ -11,6 +11,7 @@
 #include "api/campaign.h"
 #include "base/buf/buf.h"
 #include "dvm/protocol/wire/job.h"
+#include "dvm/protocol/wire/msg/member.h"
 #include "dvm/protocol/wire/msg/ranks_lost.h"
 #include "dvm/protocol/wire/msg/remove.h"
 #include "dvm/protocol/wire/msg/resize_ended.h"
@@ -19,6 +20,7 @@
 
 /* X(KIND, member of struct out_act's union, its struct out_..., what is freed of it) */
 #define OUT_LIST(X)                                                                                \
+    X(RECORDS, records, records, records) /* of the head, to be kept before what follows */        \
     X(CONNECT, connect, connect, connect)                                                          \
     X(SEND, send, send, send)                                                                      \
     X(CLOSE, close, close, nothing)                                                                \
@@ -38,8 +40,11 @@
     X(APP, app, app, app)                                                                          \
     X(GATHER, gather, gather, gather)                                                              \
     X(CLIENT, client, client, client)                                                              \
+    /* An heir: this id was that of a client of the former head. */                                \
+    X(INHERITED, inherited, inherited, nothing)                                                    \
     X(FILES, files, to_client, nothing) /* its job's files can go: core_files_targets() */         \
     X(STDIN, input, to_client, nothing) /* its job has started, input can go: core_stdin() */      \
+    X(ANSWER, answer, answer, nothing)  /* of the control API, which waits for its records */      \
     X(EVENT, event, event, nothing)                                                                \
     X(STATE, state, state, nothing)                                                                \
     X(PARK, park, none, nothing) /* write the marker: this daemon has left */                      \
@@ -49,6 +54,8 @@
     X(RESIZE_ANSWER, resize_answer, resize_answer, resize_answer)                                  \
     X(RESIZE_ENDED, resize_ended, resize_ended, resize_ended)
 
+#define OUT_WAYS_MAX MEMBER_ADDRESSES_MAX
+
 #define OUT_KIND(KIND, member, fields, owned) OUT_##KIND,
 enum out_kind { OUT_LIST(OUT_KIND) OUT_KINDS };
 #undef OUT_KIND
@@ -57,10 +64,22 @@ struct out_none {
     char unused;
 };
 
+struct out_records {
+    struct buf data; /* each record after its length (u32) */
+};
+
+struct out_way {  /* an address of the daemon that is called */
+    size_t index; /* core_conn_open() returns it */
+    char *host;   /* a numeric address or a name */
+    char *from;   /* our own address for the connection, if it is of the same family; NULL: any */
+    uint16_t port;
+    bool named; /* the certificate must be valid for `host`, else for role and cluster alone */
+};
+
 struct out_connect {
     uint64_t conn; /* id that the core has chosen (top bit set); the driver maps it to its own */
-    char *host;
-    uint16_t port;
+    size_t nways;  /* 1 .. OUT_WAYS_MAX; they are tried in this order, the first that opens is it */
+    struct out_way ways[OUT_WAYS_MAX];
 };
 
 struct out_send {
@@ -132,6 +151,15 @@ struct out_to_client {
     uint32_t client;
 };
 
+struct out_inherited {
+    uint32_t client; /* no other client gets the number */
+    bool stays;      /* its detached job goes on, and can be attached */
+};
+
+struct out_answer { /* at the head */
+    uint64_t number;
+};
+
 struct out_event {   /* at the head */
     uint64_t number; /* of the event that was appended */
 };
@@ -173,6 +201,7 @@ struct out_act {
     union {
         OUT_LIST(OUT_MEMBER)
     };
+    uint64_t turn; /* the group of records that it may follow */
     struct out_act *next, *prev;
 };
 #undef OUT_MEMBER
@@ -182,11 +211,18 @@ struct out {
     struct out_act *head;
     uint64_t now_ms;
     uint64_t wall_ms;
+    /* Of the head with keepers (dvm/protocol/core/keepers.c); else all zero. */
+    struct out_act *ahead; /* actions that wait for nothing */
+    bool goes_ahead;       /* the next action is one of them */
+    uint64_t turn;         /* of the next action */
+    uint64_t kept;         /* actions up to this turn may be taken */
 };
 
 /* Appends an action whose fields are zero and whose buffers are empty; the caller fills it in. */
 struct out_act *out_add(struct out *o, enum out_kind kind);
 bool out_take(struct out *o, struct out_act *act);
+/* The process does not end after all. False: no OUT_EXIT without an error waits. */
+bool out_take_exit_back(struct out *o);
 void out_act_free(struct out_act *act);
 void out_free(struct out *o);
 void out_close(struct out *o, uint64_t conn, bool flush);

@@ -8,6 +8,9 @@
  * short classes over the link with the least delay, bulk over the one with most room. It leaves the
  * list when it is acknowledged. States of a link: peer_link_fsm.
  *
+ * Links that are up are compared in rounds. One that shows no progress, or whose probes are
+ * steadily far slower than those of another one, is mapped out.
+ *
  * Invariants: a frame is delivered once and in order within a session. A frame is sent again only
  * if the link that carried it was lost or mapped out before the acknowledgement. The link that
  * is up last is never mapped out.
@@ -41,7 +44,8 @@ struct peer {
     uint64_t acked;
     size_t bytes;
     uint64_t again;
-    uint64_t check_at; /* 0: no link has to be compared with others */
+    uint64_t check_at;   /* 0: no link has to be compared with others */
+    uint64_t measure_at; /* the next time at which all links are probed, if there is traffic */
     /* from the other side */
     uint64_t received;
     uint64_t delivered;
@@ -267,6 +271,21 @@ static void emit_frame(struct peer *p, uint64_t conn, const void *frame, size_t 
         p->owed_bytes = p->owed_frames = p->ack_at = 0;
 }
 
+/* Now and then each link is probed, so the delays of links with traffic are known. */
+static void measure_links(struct peer *p)
+{
+    struct peer_link *k;
+
+    if (p->measure_at > p->out->now_ms)
+        return;
+    p->measure_at = p->out->now_ms + PEER_MEASURE_MS;
+    DL_FOREACH(p->links, k)
+    {
+        if (k->state == PEER_LINK_UP && !k->asked_ms)
+            k->probe_at = p->out->now_ms;
+    }
+}
+
 /* While a link owes an answer, and others are up, they are compared in rounds. */
 static void compare_links(struct peer *p)
 {
@@ -280,9 +299,12 @@ static void compare_links(struct peer *p)
             owing += k->in_flight || k->asked_ms;
         }
     }
-    if (up < 2 || !owing)
+    if (up < 2 || !owing) {
         p->check_at = 0;
-    else if (!p->check_at || p->check_at <= p->out->now_ms)
+        return;
+    }
+    measure_links(p);
+    if (!p->check_at || p->check_at <= p->out->now_ms)
         p->check_at = p->out->now_ms + PEER_ROUND_MS;
 }
 
@@ -391,13 +413,6 @@ static bool keep_early(struct peer *p, uint64_t seq, const uint8_t *data, size_t
     return true;
 }
 
-static enum peer_taken take_in_turn(struct peer *p, const struct frame *f)
-{
-    p->received = f->hop_seq;
-    p->delivered++;
-    return PEER_DELIVER;
-}
-
 enum peer_taken peer_take(struct peer *p, struct peer_link *k, const struct frame *f,
                           const uint8_t *data, size_t len)
 {
@@ -408,8 +423,11 @@ enum peer_taken peer_take(struct peer *p, struct peer_link *k, const struct fram
         return PEER_DELIVER;
     p->came_on = k;
     owe_ack(p, len);
-    if (f->hop_seq == p->received + 1)
-        return take_in_turn(p, f);
+    if (f->hop_seq == p->received + 1) {
+        p->received++;
+        p->delivered++;
+        return PEER_DELIVER;
+    }
     if (f->hop_seq > p->received)
         keep_early(p, f->hop_seq, data, len);
     return PEER_KEPT;
@@ -520,6 +538,20 @@ static void take_back_frames(struct peer *p, const struct peer_link *k)
     push_frames(p);
 }
 
+/* It was taken back a moment ago: it waits for longer than the last time. */
+static void set_hold(struct peer *p, struct peer_link *k)
+{
+    uint64_t now = p->out->now_ms;
+
+    if (!k->back_ms || k->back_ms + PEER_FLAP_MS <= now)
+        k->hold_ms = 0;
+    else
+        k->hold_ms = k->hold_ms == 0                     ? PEER_HOLD_MIN_MS
+                     : k->hold_ms > PEER_HOLD_MAX_MS / 2 ? PEER_HOLD_MAX_MS
+                                                         : 2 * k->hold_ms;
+    k->hold_until = now + k->hold_ms;
+}
+
 static void begin_probation(struct peer *p, struct peer_link *k)
 {
     k->proofs = 0;
@@ -578,7 +610,9 @@ bool peer_link_fail(struct peer *p, struct peer_link *k)
     step_link(k, PEER_LINK_FAILED);
     k->in_flight = 0;
     k->asked_ms = 0;
+    k->slow = 0;
     k->missed = 0;
+    set_hold(p, k);
     if (p->received && !p->ack_at)
         p->ack_at = p->out->now_ms + PEER_ACK_DELAY_MS;
     k->probe_ms = PEER_PROBE_MIN_MS;
@@ -594,17 +628,40 @@ static uint64_t least_delay(const struct peer *p, const struct peer_link *but)
 
     DL_FOREACH(p->links, k)
     {
-        if (k != but && k->state == PEER_LINK_UP && k->delay_ms < least)
+        if (k != but && k->state == PEER_LINK_UP && k->measured && k->delay_ms < least)
             least = k->delay_ms;
     }
     return least;
 }
 
-static bool is_far_slower(const struct peer *p, const struct peer_link *k, uint64_t delay_ms)
+static bool is_far_slower(const struct peer *p, const struct peer_link *k, uint64_t factor)
 {
     uint64_t least = least_delay(p, k);
 
-    return least != UINT64_MAX && delay_ms > PEER_SLOW_MS && delay_ms > PEER_SLOW_FACTOR * least;
+    return least != UINT64_MAX && k->delay_ms > PEER_SLOW_MS && k->delay_ms > factor * least;
+}
+
+/* The answer to a probe of a link that is up. */
+static void note_delay(struct peer *p, struct peer_link *k)
+{
+    if (!is_far_slower(p, k, PEER_SLOW_FACTOR)) {
+        k->slow = 0;
+    } else if (k->slow == 0 || k->slow_until <= p->out->now_ms) {
+        k->slow++;
+        k->slow_until = p->out->now_ms + PEER_MEASURE_MS;
+    }
+}
+
+/* The answer to a probe of a mapped-out link. True: it is the last proof. */
+static bool note_proof(struct peer *p, struct peer_link *k)
+{
+    if (is_far_slower(p, k, PEER_BACK_FACTOR) || p->out->now_ms < k->hold_until) {
+        k->proofs = 0;
+        return false;
+    }
+    k->probe_ms = PEER_PROBE_MIN_MS;
+    k->probe_at = p->out->now_ms + k->probe_ms;
+    return ++k->proofs >= PEER_PROOFS;
 }
 
 void peer_link_asked(struct peer *p, struct peer_link *k)
@@ -620,17 +677,12 @@ bool peer_link_answered(struct peer *p, struct peer_link *k, uint64_t delay_ms)
     k->measured = true;
     k->asked_ms = 0;
     k->progress = k->answered = true;
-    if (k->state != PEER_LINK_OUT)
-        return false;
-    if (is_far_slower(p, k, delay_ms)) {
-        k->proofs = 0;
-        return false;
-    }
-    k->probe_ms = PEER_PROBE_MIN_MS;
-    k->probe_at = p->out->now_ms + k->probe_ms;
-    if (++k->proofs < PEER_PROOFS)
+    if (k->state == PEER_LINK_UP)
+        note_delay(p, k);
+    if (k->state != PEER_LINK_OUT || !note_proof(p, k))
         return false;
     step_link(k, PEER_LINK_PROVED);
+    k->back_ms = p->out->now_ms;
     push_frames(p);
     return true;
 }
@@ -670,15 +722,34 @@ static struct peer_link *end_round(struct peer *p)
         if (has_missed_all(k))
             slow = k;
         k->progress = k->answered = false;
-        k->probe_at = behind ? p->out->now_ms : 0;
+        if (behind)
+            k->probe_at = p->out->now_ms;
     }
     compare_links(p);
     return slow;
 }
 
+/* The answers to its probes are steadily slow. */
+static struct peer_link *find_slow(const struct peer *p)
+{
+    struct peer_link *k;
+
+    DL_FOREACH(p->links, k)
+    {
+        if (k->state == PEER_LINK_UP && k->slow >= PEER_SLOW_MEASURES)
+            return k;
+    }
+    return NULL;
+}
+
 struct peer_link *peer_link_slow(struct peer *p)
 {
-    return p->check_at && p->check_at <= p->out->now_ms ? end_round(p) : NULL;
+    struct peer_link *k = find_slow(p);
+
+    if (!k)
+        return p->check_at && p->check_at <= p->out->now_ms ? end_round(p) : NULL;
+    k->slow = 0;
+    return k;
 }
 
 struct peer_link *peer_link_probe(struct peer *p)
@@ -704,6 +775,8 @@ uint64_t peer_deadline(const struct peer *p)
 
     if (p->check_at && p->check_at < due)
         due = p->check_at;
+    if (find_slow(p))
+        due = p->out->now_ms;
     DL_FOREACH(p->links, k)
     {
         if (k->state >= PEER_LINK_UP && k->probe_at && k->probe_at < due)

@@ -32,9 +32,19 @@
 #define PEER_ROUND_MS 250
 #define PEER_SLOW_ROUNDS 4          /* a link that has missed so many in a row is far slower; */
 #define PEER_ROUND_BYTES (1u << 20) /* one more for so many bytes that it carries */
-#define PEER_SLOW_MS 1000           /* a delay that proves nothing: longer than this, */
-#define PEER_SLOW_FACTOR 8          /* and longer than the least one by this factor */
-#define PEER_PROOFS 3               /* prompt answers after which a mapped-out link is taken back */
+/* A link is slow while the delay of its probes is longer than PEER_SLOW_MS, and than the least one
+ * of the others by a factor. The factor is less for one that is to be taken back. */
+#define PEER_SLOW_MS 200
+#define PEER_SLOW_FACTOR 8
+#define PEER_BACK_FACTOR 4
+#define PEER_MEASURE_MS 1000 /* between probes of all links, while there is traffic */
+#define PEER_SLOW_MEASURES 4 /* so many slow answers in a row, and the link is mapped out */
+#define PEER_PROOFS 3        /* prompt answers after which a mapped-out link is taken back */
+/* A link that is mapped out again within PEER_FLAP_MS after it was taken back proves nothing before
+ * a time that doubles: its delay may be short only while it carries nothing. */
+#define PEER_FLAP_MS 60000
+#define PEER_HOLD_MIN_MS 1000
+#define PEER_HOLD_MAX_MS 64000
 #define PEER_PROBE_MIN_MS 200
 #define PEER_PROBE_MAX_MS 5000
 
@@ -54,21 +64,29 @@ enum peer_link_event {
 };
 extern const struct fsm peer_link_fsm;
 
+#define PEER_ADDRESS_MAX 46 /* text of an address, with its end */
+
 struct peer_link {
     uint64_t conn;
+    size_t way; /* by which of the addresses it was made; 0 if the other side has made it */
+    char own[PEER_ADDRESS_MAX], other[PEER_ADDRESS_MAX]; /* its two ends; "": not known */
     uint32_t number; /* names it to the other side; 0: not known yet */
     int state;       /* enum peer_link_state */
     bool pinged;     /* no frame has come since our PING */
     uint64_t opened_ms, heard_ms;
-    bool progress;     /* in this round a frame that it carried, or a probe, was answered */
-    bool answered;     /* in this round: a probe */
-    size_t missed;     /* rounds in a row */
-    uint64_t delay_ms; /* of the last probe, there and back; 0 until one was answered */
-    bool measured;     /* one was */
-    uint64_t asked_ms; /* of the oldest probe without an answer; 0: none */
-    size_t in_flight;  /* bytes */
+    bool progress;       /* in this round a frame that it carried, or a probe, was answered */
+    bool answered;       /* in this round: a probe */
+    size_t missed;       /* rounds in a row */
+    uint64_t delay_ms;   /* of the last probe, there and back; 0 until one was answered */
+    bool measured;       /* one was */
+    uint64_t asked_ms;   /* of the oldest probe without an answer; 0: none */
+    size_t in_flight;    /* bytes */
+    unsigned slow;       /* answers in a row that were; one counts in PEER_MEASURE_MS */
+    uint64_t slow_until; /* until then no further one counts */
     uint64_t probe_at, probe_ms;
     unsigned proofs;
+    uint64_t back_ms;             /* when it was taken back; 0: never */
+    uint64_t hold_until, hold_ms; /* mapped out: it proves nothing until then */
     struct peer_link *next, *prev;
 };
 
@@ -103,8 +121,8 @@ bool peer_link_fail(struct peer *p, struct peer_link *k);
 void peer_link_asked(struct peer *p, struct peer_link *k);
 /* A probe was answered after `delay_ms`. True if the link is taken back. */
 bool peer_link_answered(struct peer *p, struct peer_link *k, uint64_t delay_ms);
-/* Ends a round of comparing when it is due. A link that is far slower than another one; NULL: none.
- */
+/* Ends a round of comparing when it is due. A link that is far slower than another one, once; NULL:
+ * none. */
 struct peer_link *peer_link_slow(struct peer *p);
 /* The next link that is to be probed now; NULL: none. Sets the time of the next probe. */
 struct peer_link *peer_link_probe(struct peer *p);

@@ -143,7 +143,7 @@ static bool is_sound(const struct whole *w)
     struct cur c = cur_of(w->bytes.data, w->bytes.len);
     struct frame f;
 
-    return frame_decode(&c, &f, NULL) == 0 && f.type >= MSG_ROUTED && f.src == w->match.src &&
+    return frame_decode(&c, &f, NULL) == 0 && msg_is_routed(f.type) && f.src == w->match.src &&
            f.dst == w->match.dst && f.traffic == w->match.traffic && f.seq == w->match.seq &&
            epoch_eq(f.src_epoch, w->match.src_epoch);
 }
@@ -369,13 +369,23 @@ void hops_destroy(struct hops *h)
     free(h);
 }
 
+/* Its successor may have greeted before this daemon has processed the change. */
+static bool is_successor(const struct hops *h, const struct hop *hop)
+{
+    const struct member *m = members_get(h->members, hop->vpid);
+    struct epoch now = m ? members_epoch(h->members, m) : (struct epoch){0, 0};
+
+    return members_live(h->members, hop->vpid) && hop->epoch.inc == now.inc &&
+           hop->epoch.ctr >= now.ctr;
+}
+
 void hops_forget(struct hops *h, uint32_t vpid)
 {
     struct hop *hop, *tmp;
 
     DL_FOREACH_SAFE(h->list, hop, tmp)
     {
-        if (hop->vpid == vpid)
+        if (hop->vpid == vpid && !is_successor(h, hop))
             drop_hop(h, hop);
     }
 }
@@ -395,6 +405,14 @@ static void fail_way(struct hops *h, struct way *w)
         transfer_sent(end, id, false);
     }
     free(w);
+}
+
+void hops_new_session(struct hops *h, const struct neighbour *k)
+{
+    struct way *w = find_way(h, k->id);
+
+    if (w)
+        fail_way(h, w);
 }
 
 static bool is_neighbour(const struct hops *h, uint32_t vpid)

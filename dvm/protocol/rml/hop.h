@@ -11,7 +11,7 @@
  * cost a quarter more CPU. */
 #define HOP_DIRECT_BYTES (272u << 10)
 #define HOP_FRAGS_MAX 8 /* fragments on a link that the peer has not processed */
-#define HOP_FRAME_BYTES (MSG_DATA_MAX + (1u << 20)) /* of the longest frame */
+#define HOP_FRAME_BYTES (MSG_ROUTED_MAX + (1u << 20)) /* of the longest frame */
 #define HOP_REGIONS_BYTES (4u << 20) /* a longer message is written region by region (PUT) */
 
 struct hops; /* of one daemon */
@@ -41,6 +41,8 @@ bool hops_next(struct hops *h, struct buf *frame);
 void hops_check(struct hops *h);
 /* The same, if links have gone since the last check. */
 void hops_tick(struct hops *h);
+/* The other side has begun a new session: the frames of the former one have met an error. */
+void hops_new_session(struct hops *h, const struct neighbour *k);
 /* The vpid's epoch has ended. */
 void hops_forget(struct hops *h, uint32_t vpid);
 struct transfer_stats hops_stats(const struct hops *h);

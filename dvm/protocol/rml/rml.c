@@ -17,8 +17,9 @@
  * frames: only the sender sends again.
  *
  * Failures: without progress all unacknowledged frames are sent again, after 1, 2, 4, then
- * 8 s. A frame from or to another epoch is refused with a log line. If a backlog exceeds twice
- * its limit, rml_behind() names the peer, and the core declares it lost. */
+ * 8 s; after a change of their route first after 250 and 500 ms. A frame from or to another epoch
+ * is refused with a log line. If a backlog exceeds twice its limit, rml_behind() names the peer,
+ * and the core declares it lost. */
 #include "dvm/protocol/rml/rml.h"
 
 #include "base/log/log.h"
@@ -43,8 +44,9 @@ struct rml_key {
 struct rml_stream {
     struct rml_key key;
     struct rml_frame *unacked;
-    size_t bytes;     /* in unacked */
-    size_t in_flight; /* those of them that are in flight */
+    size_t bytes;      /* in unacked */
+    size_t long_bytes; /* those of them in frames that are longer than backlog_max (is_long()) */
+    size_t in_flight;  /* those of them that are in flight */
     uint64_t next_seq;
     uint64_t rx_next; /* the number that is delivered next */
     struct rml_frame *early;
@@ -111,11 +113,24 @@ static void drop_resend(struct rml *r, struct rml_stream *s)
     s->resend_at = 0;
 }
 
+/* Long messages take their time: at least 1 s for RML_RESEND_BYTES in flight. */
+static unsigned least_backoff(const struct rml_stream *s)
+{
+    unsigned n = RML_BACKOFF_FIRST;
+
+    while (n < RML_BACKOFFS - 1 && s->in_flight > (size_t)RML_RESEND_BYTES
+                                                      << (n - RML_BACKOFF_FIRST))
+        n++;
+    return s->in_flight > RML_RESEND_BYTES ? n : 0;
+}
+
 static void want_resend(struct rml *r, struct rml_stream *s)
 {
+    unsigned least = least_backoff(s);
+
     drop_resend(r, s);
-    s->waits_in = s->backoff;
-    s->resend_at = r->out->now_ms + ((uint64_t)RML_RESEND_MS << s->backoff);
+    s->waits_in = s->backoff > least ? s->backoff : least;
+    s->resend_at = r->out->now_ms + (((uint64_t)RML_RESEND_MS << s->waits_in) >> RML_BACKOFF_FIRST);
     DL_APPEND2(r->resends[s->waits_in], s, resend_prev, resend_next);
 }
 
@@ -172,7 +187,7 @@ static struct rml_frame *frame_new(const void *data, size_t len, uint64_t seq)
 {
     struct rml_frame *f = xcalloc(1, sizeof(*f));
 
-    buf_init(&f->bytes, MSG_DATA_MAX + (1u << 20));
+    buf_init(&f->bytes, HOP_FRAME_BYTES);
     buf_put_raw(&f->bytes, data, len);
     f->seq = seq;
     return f;
@@ -236,6 +251,7 @@ static struct rml_stream *get_stream(struct rml *r, uint32_t vpid, uint32_t traf
     s->key = (struct rml_key){vpid, traffic};
     s->next_seq = 1;
     s->rx_next = 1;
+    s->backoff = RML_BACKOFF_FIRST;
     HASH_ADD(hh, r->streams, key, sizeof(s->key), s);
     return s;
 }
@@ -245,7 +261,8 @@ struct frame rml_from(const struct rml *r)
     return (struct frame){.src = r->members->self,
                           .dst = VPID_NONE,
                           .src_epoch = r->epoch,
-                          .version = r->members->version};
+                          .version = r->members->version,
+                          .speaks = WIRE_EDITION};
 }
 
 static struct frame make_header(const struct rml *r, const struct rml_stream *s, uint16_t type)
@@ -316,19 +333,28 @@ static void push_frames(struct rml *r, struct rml_stream *s)
     }
 }
 
-static bool is_refusable(enum msg_type type)
+/* The sender of a contribution reports that it is refused. Nobody could report a refused report or
+ * a refused outcome: the participants would differ in how the collective ended. */
+static bool is_refusable(const struct msg *m)
 {
-    return type == MSG_SUBMIT || type == MSG_LAUNCH || type == MSG_APP || type == MSG_LOCAL_JOB ||
-           type == MSG_GATHER_UP || type == MSG_GATHER_DOWN || type == MSG_RESIZE_ASK;
+    return m->type == MSG_SUBMIT || m->type == MSG_LAUNCH || m->type == MSG_APP ||
+           m->type == MSG_LOCAL_JOB || m->type == MSG_RESIZE_ASK ||
+           (m->type == MSG_GATHER_UP && m->gather_up.outcome == GATHER_OK);
 }
 
-static bool fits_backlog(struct rml *r, const struct rml_stream *s, enum msg_type type, size_t len)
+static bool is_long(const struct rml *r, size_t len)
 {
-    bool may_wait = is_refusable(type);
+    return len > r->backlog_max;
+}
 
-    if (s->bytes + len <= (may_wait ? 1 : 2) * r->backlog_max)
+static bool fits_backlog(struct rml *r, const struct rml_stream *s, const struct msg *m, size_t len)
+{
+    bool refusable = is_refusable(m);
+
+    if (refusable ? s->bytes == 0 || s->bytes + len <= r->backlog_max
+                  : is_long(r, len) || s->bytes - s->long_bytes + len <= 2 * r->backlog_max)
         return true;
-    if (!may_wait)
+    if (!refusable)
         r->behind = (struct msg_target){
             s->key.vpid, members_epoch(r->members, members_get(r->members, s->key.vpid))};
     return false;
@@ -347,7 +373,7 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
     s = get_stream(r, vpid, traffic);
     h = make_header(r, s, m->type);
     h.seq = s->next_seq;
-    buf_init(&b, MSG_DATA_MAX + (1u << 20));
+    buf_init(&b, HOP_FRAME_BYTES);
     frame_encode(&b, &h);
     msg_encode(&b, m);
     if (b.failed)
@@ -357,7 +383,7 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
         DL_APPEND(r->inbox, f);
         return 0;
     }
-    if (!fits_backlog(r, s, m->type, b.len))
+    if (!fits_backlog(r, s, m, b.len))
         return err_set(err, "message %s to vpid %u: %zu bytes wait for it already",
                        msg_name(m->type), vpid, s->bytes);
     f = frame_new(b.data, b.len, s->next_seq);
@@ -365,6 +391,7 @@ int rml_send(struct rml *r, uint32_t vpid, enum out_class traffic, const struct 
     drop_ack(r, s); /* the header carries it */
     s->owed = 0;
     s->bytes += b.len;
+    s->long_bytes += is_long(r, b.len) ? b.len : 0;
     r->backlog_most = s->bytes > r->backlog_most ? s->bytes : r->backlog_most;
     DL_APPEND(s->unacked, f);
     push_frames(r, s);
@@ -377,6 +404,7 @@ static void drop_acked(struct rml *r, struct rml_stream *s, uint64_t ack)
 
     while (s->unacked && s->unacked->seq <= ack) {
         s->bytes -= s->unacked->bytes.len;
+        s->long_bytes -= is_long(r, s->unacked->bytes.len) ? s->unacked->bytes.len : 0;
         if (s->unacked->sent)
             s->in_flight -= s->unacked->bytes.len;
         frame_free(&s->unacked, s->unacked);
@@ -384,7 +412,7 @@ static void drop_acked(struct rml *r, struct rml_stream *s, uint64_t ack)
     }
     if (!progress)
         return;
-    s->backoff = 0;
+    s->backoff = RML_BACKOFF_FIRST;
     if (s->in_flight)
         want_resend(r, s);
     else
@@ -569,10 +597,12 @@ void rml_routes_changed(struct rml *r)
     {
         const struct neighbour *k = s->in_flight ? find_hop(r, s->key.vpid) : NULL;
 
-        if (k && s->route != find_route(r, k, s->key.vpid))
+        if (k && s->route != find_route(r, k, s->key.vpid)) {
+            s->backoff = 0; /* the relays may not have their links yet */
             resend_unacked(r, s);
-        else
+        } else {
             push_frames(r, s);
+        }
     }
 }
 
@@ -587,6 +617,11 @@ void rml_room(struct rml *r)
     {
         push_frames(r, s);
     }
+}
+
+void rml_new_session(struct rml *r, const struct neighbour *k)
+{
+    hops_new_session(r->hops, k);
 }
 
 void rml_forget(struct rml *r, uint32_t vpid)

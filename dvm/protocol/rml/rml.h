@@ -11,11 +11,16 @@
 #define RML_WINDOW_BYTES (4u << 20) /* in flight per stream; more waits at the sender */
 #define RML_REORDER_MAX 256 /* early frames that are kept; more are dropped and sent again */
 #define RML_RESEND_MS 1000  /* without progress, doubling to 8 s */
-#define RML_BACKOFFS 4      /* 1, 2, 4, 8 s */
+#define RML_RESEND_BYTES (16u << 20) /* with more in flight 2, 4 or 8 s at first */
+#define RML_BACKOFFS 6               /* 0.25 and 0.5 s after a change of the route; 1, 2, 4, 8 s */
+#define RML_BACKOFF_FIRST 2
 #define RML_ACK_DELAY_MS 40
 /* Bytes of a stream that wait or are unacknowledged. At this limit rml_send() refuses SUBMIT,
- * LAUNCH, LOCAL_JOB, APP, RESIZE_ASK and collectives, whose senders handle that. Other messages
- * are small, and bounded by the number of jobs. At twice the limit the peer is declared lost. */
+ * LAUNCH, LOCAL_JOB, APP, RESIZE_ASK and contributions to collectives, whose senders handle that.
+ * Other messages are small, and bounded by the number of jobs, or answer contributions. At twice
+ * the limit the peer is declared lost. If nothing waits, a message of any length is accepted. A
+ * message that is itself longer than the limit does not count towards the peer's loss: its length
+ * says how long its acknowledgement takes. */
 #define RML_BACKLOG_MAX (128u << 20)
 #define RML_BACKLOG_END (2 * RML_BACKLOG_MAX)
 #define RML_DEFER_MAX 1024          /* messages of a later membership version that wait, */
@@ -49,6 +54,8 @@ bool rml_next(struct rml *r, struct buf *bytes);
 /* Routes have changed, or a neighbour is up. Frames in flight are sent again if their route is
  * another one, since a relay may have taken them with it. */
 void rml_routes_changed(struct rml *r);
+/* The neighbour has begun a new session, and has none of the frames of the former one. */
+void rml_new_session(struct rml *r, const struct neighbour *k);
 /* A neighbour may have room again for frames that wait. */
 void rml_room(struct rml *r);
 /* The vpid's epoch has ended: its streams end. */

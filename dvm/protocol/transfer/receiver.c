@@ -4,8 +4,9 @@
  * In: MATCH, RNDV, RGET, FRAG, FIN, RNDVRESTARTNOTIFY; completions of our frames. Out: ACK, PUT,
  * GET, FIN, RECVERRNOTIFY, RNDVRESTARTACK, RNDVRESTARTNACK; bytes and the end of a sink.
  *
- * States: taking_fsm (docs/graphs/transfer-receiver.md). At most TRANSFER_TAKEN_MAX transfers are
- * taken at once; further offers are answered when one has ended. An end remembers which of the last
+ * States: taking_fsm (docs/graphs/transfer-receiver.md). At most TRANSFER_TAKEN_MAX transfers, of
+ * at most TRANSFER_TAKEN_BYTES together, are taken at once, and one of any length alone; further
+ * offers are answered in their order when one has ended. An end remembers which of the last
  * TRANSFER_WINDOW transfers have ended, so late and doubled frames of these change nothing.
  *
  * What always holds: a message is handed over once. A fragment counts only in its dance, and a new
@@ -82,6 +83,7 @@ static void remove_taking(struct transfer_end *e, struct taking *t)
 {
     end_sink(e, t, false);
     e->nadmitted -= t->admitted;
+    e->admitted_bytes -= t->admitted ? t->size : 0;
     DL_DELETE2(e->takings, t, prev, next_in);
     e->stats.taking--;
     free(t);
@@ -288,14 +290,36 @@ static void admit_offer(struct transfer_end *e, struct taking *t)
 {
     t->admitted = t->open = e->io.accept(e->io.arg, &t->match, t->size, &t->sink);
     e->nadmitted += t->admitted;
+    e->admitted_bytes += t->admitted ? t->size : 0;
     step_taking(e, t, t->admitted ? TAKING_EV_ADMIT : TAKING_EV_REFUSE, NULL, NULL);
+}
+
+static bool has_room_for(const struct transfer_end *e, const struct taking *t)
+{
+    uint64_t max = e->io.taken_bytes ? e->io.taken_bytes : TRANSFER_TAKEN_BYTES;
+
+    return e->nadmitted == 0 ||
+           (e->nadmitted < TRANSFER_TAKEN_MAX && e->admitted_bytes + t->size <= max);
+}
+
+/* In the order of the offers, so a long message is not passed for ever. */
+static void admit_offers(struct transfer_end *e)
+{
+    struct taking *t;
+
+    DL_FOREACH2(e->takings, t, next_in)
+    {
+        if (t->state != TAKING_QUEUED)
+            continue;
+        if (!has_room_for(e, t))
+            return;
+        admit_offer(e, t);
+    }
 }
 
 /* Consequences that are not in a frame. */
 static void settle_one(struct transfer_end *e, struct taking *t)
 {
-    if (t->state == TAKING_QUEUED && e->nadmitted < TRANSFER_TAKEN_MAX)
-        admit_offer(e, t);
     if (t->state == TAKING_CALLED && t->outstanding == 0)
         step_taking(e, t, TAKING_EV_QUIET, NULL, NULL);
     while (t->state == TAKING_OPEN && may_grant(t))
@@ -321,6 +345,7 @@ static void settle_takings(struct transfer_end *e)
 
     while (moved) {
         moved = false;
+        admit_offers(e);
         DL_FOREACH_SAFE2(e->takings, t, tmp, next_in)
         {
             settle_one(e, t);

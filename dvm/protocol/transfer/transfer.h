@@ -8,7 +8,8 @@
 
 #define TRANSFER_FRAGS_MAX 8 /* outstanding fragments of one transfer */
 #define TRANSFER_TAKEN_MAX 8 /* transfers that are taken from a neighbour at once; others wait */
-#define TRANSFER_WINDOW 256  /* from the oldest unfinished transfer to the newest */
+#define TRANSFER_TAKEN_BYTES (256u << 20) /* their bytes; one longer message is taken alone */
+#define TRANSFER_WINDOW 256               /* from the oldest unfinished transfer to the newest */
 #define TRANSFER_REGION_BYTES (8ull * TRANSFER_FRAG_BYTES) /* of PUT and GET */
 #define TRANSFER_LINK_ANY UINT32_MAX
 
@@ -50,6 +51,7 @@ struct transfer_io {
                    struct transfer_sink *sink);
     void (*log)(void *arg, const char *text); /* a frame that the other end cannot have sent */
     uint64_t eager_bytes; /* up to here as MATCH; at most, and if 0, TRANSFER_EAGER_BYTES */
+    uint64_t taken_bytes; /* 0: TRANSFER_TAKEN_BYTES */
 };
 
 /* `id` is greater than that of every earlier end of this daemon, and not 0. Copies `io`. No

@@ -62,6 +62,7 @@ struct transfer_end {
     struct taking *takings; /* by number */
     uint32_t their_series;
     size_t nadmitted;
+    uint64_t admitted_bytes;
     uint64_t done_before;                /* all transfers before this number have ended */
     uint64_t done[TRANSFER_WINDOW / 64]; /* bit i: so has done_before + i */
     struct transfer_stats stats;

@@ -16,8 +16,8 @@ void frame_encode(struct buf *b, const struct frame *f)
     buf_put_u64(b, f->seq);
     buf_put_u64(b, f->ack);
     buf_put_u8(b, f->hops);
-    buf_put_u8(b, 0); /* reserved, with the six bytes that follow */
-    buf_put_u16(b, 0);
+    buf_put_u8(b, f->speaks);
+    buf_put_u16(b, 0); /* reserved, with the four bytes that follow */
     buf_put_u32(b, 0);
     buf_put_u64(b, f->hop_seq);
     buf_put_u64(b, f->hop_ack);
@@ -51,7 +51,7 @@ int frame_decode(struct cur *c, struct frame *out, struct err *err)
     f.seq = cur_u64(c);
     f.ack = cur_u64(c);
     f.hops = cur_u8(c);
-    (void)cur_u8(c);
+    f.speaks = cur_u8(c);
     (void)cur_u16(c);
     (void)cur_u32(c);
     f.hop_seq = cur_u64(c);

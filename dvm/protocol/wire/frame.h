@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The header of every frame between daemons.
+/* The header of every frame between daemons, and the versions of what daemons say.
  *
  * A frame is a header of FRAME_HEADER_BYTES and the body of one message (dvm/protocol/wire/msg). A
  * frame between neighbours has seq 0. A routed frame has a number in its stream (src, dst, class),
@@ -16,7 +16,12 @@
 
 #include <stdint.h>
 
+/* The layout of the header. Daemons of another layout cannot read each other's frames; the one that
+ * is called says so in REFUSE. */
 #define WIRE_VERSION 4
+/* The newest set of messages and fields that this daemon knows. Daemons of editions n and n-1
+ * understand each other: docs/protocol/versions.md says how a message changes. 0: release 0.1.0. */
+#define WIRE_EDITION 1
 #define VPID_NONE UINT32_MAX
 #define VPID_HEAD 0u
 #define VPID_MAX 1048575u
@@ -39,6 +44,7 @@ struct frame {
     uint64_t seq;     /* routed messages: number in the stream src -> dst of this class, from 1 */
     uint64_t ack;     /* all frames of the opposite stream up to this number have arrived */
     uint8_t hops;     /* routed messages: relays so far */
+    uint8_t speaks;   /* the newest edition that the source knows */
     /* Between neighbours (dvm/protocol/peer); each hop sets them anew. */
     uint64_t hop_seq; /* number in the sequence of this peer and direction; 0: outside of it */
     uint64_t hop_ack; /* all frames of the opposite direction up to this number have arrived */

@@ -4,6 +4,7 @@
 #ifndef DVM_WIRE_RESIZE_REQUEST_H
 #define DVM_WIRE_RESIZE_REQUEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct resize_request {
     size_t nvpids;
     const uint32_t *vpids; /* ascending, no duplicates */
     int64_t deadline_s;    /* -1: none */
+    bool keep;             /* EXTEND: the daemons stay when the job of the asker ends */
 };
 
 enum resize_status {

@@ -167,6 +167,8 @@ void xcast_ack(struct xcast *x, uint32_t vpid, struct epoch epoch, uint64_t vers
         c->vpid = vpid;
         DL_APPEND(x->children, c);
     }
+    if (epoch.inc == c->epoch.inc && epoch.ctr < c->epoch.ctr)
+        return; /* late, by a link of an epoch that has ended */
     if (!epoch_eq(c->epoch, epoch))
         c->acked = 0;
     c->epoch = epoch;

@@ -45,6 +45,15 @@ setup() {
     run -0 "$sim" --seed 1
 }
 
+@test "all 63 bits of a seed decide, and the largest seed is one" {
+    "$sim" --seed 4294967297 --trace >"$BATS_TEST_TMPDIR/a"
+    "$sim" --seed 1 --trace >"$BATS_TEST_TMPDIR/b"
+    run ! cmp -s "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
+    run -0 "$sim" --seed 9223372036854775807
+    [[ $output == *"seeds 9223372036854775807 to 9223372036854775807"* ]]
+    run -2 "$sim" --seed 9223372036854775808
+}
+
 @test "the mutants have names, and only those are taken" {
     run -0 "$mutant" --mutants
     [ "${#lines[@]}" -ge 30 ]

@@ -20,7 +20,7 @@ struct run {
     uint64_t seed, seeds;
     uint32_t nodes, nodes_max; /* 0: by the seed, 3..25; 3..nodes_max */
     uint32_t jobs;             /* processes */
-    bool trace, matrix;
+    bool trace, matrix, disk, keepers;
 };
 
 struct outcome {
@@ -33,13 +33,16 @@ static int usage(FILE *f)
 {
     fprintf(f,
             "sim --seed S [--seeds N] [--nodes N | --nodes-max N] [--jobs N] [--trace] [--matrix]\n"
-            "    [--mutant NAME]\n"
+            "    [--disk | --keepers] [--mutant NAME]\n"
             "sim --mutants\n\n"
             "Runs the schedules of seeds S..S+N-1 in so many processes, each with N daemons, or "
             "3..N by\n"
             "its seed (3..25). --matrix prints campaign phase x fault x jobs, and fails if one was "
             "never\n"
-            "met. --mutant makes a deliberate mistake (build/mutant/sim; --mutants lists them).\n");
+            "met. --disk runs only those schedules whose head has a disk, --keepers those in which "
+            "members\n"
+            "keep its records.\n"
+            "--mutant makes a deliberate mistake (build/mutant/sim; --mutants lists them).\n");
     return f == stdout ? 0 : 2;
 }
 
@@ -57,7 +60,8 @@ static uint32_t nodes_of(const struct run *r, uint64_t seed)
 
 static void one_seed(const struct run *r, uint64_t seed, struct outcome *out)
 {
-    struct script_opts o = {.seed = seed, .nodes = nodes_of(r, seed), .trace = r->trace};
+    struct script_opts o = {
+        .seed = seed, .nodes = nodes_of(r, seed), .trace = r->trace, .keepers = r->keepers};
 
     script_run(&o, &out->sum);
     out->most = out->sum.nodes > out->most ? out->sum.nodes : out->most;
@@ -74,8 +78,11 @@ static void one_seed(const struct run *r, uint64_t seed, struct outcome *out)
 
 static void part(const struct run *r, uint32_t k, struct outcome *out)
 {
-    for (uint64_t i = k; i < r->seeds; i += r->jobs)
-        one_seed(r, r->seed + i, out);
+    for (uint64_t i = k; i < r->seeds; i += r->jobs) {
+        if ((!r->disk || heir_has_disk(r->seed + i)) &&
+            (!r->keepers || heir_has_keepers(r->seed + i)))
+            one_seed(r, r->seed + i, out);
+    }
 }
 
 /* --- several processes */
@@ -134,7 +141,44 @@ static bool in_parts(const struct run *r, struct outcome *sum)
 
 /* --- the report at the end */
 
-/* False if a possible cell is empty, or an impossible one is not. */
+/* Of all faults, FAULT_NONE is none. */
+static uint64_t count_faults(const struct script_result *r, unsigned p, unsigned j)
+{
+    uint64_t n = 0;
+
+    for (unsigned f = FAULT_NONE + 1; f < FAULTS; f++)
+        n += r->matrix[p][f][j];
+    return n;
+}
+
+/* Prints the cells that need not be met, with the reason. False if no fault at all came in the
+ * phase of a rare cell. */
+static bool print_exceptions(const struct script_result *r)
+{
+    bool met = true;
+
+    printf("cells that cannot be met:\n");
+    for (unsigned p = 0; p < PHASES; p++) {
+        for (unsigned j = 0; j < JOBS_KINDS; j++) {
+            const char *impossible = script_impossible(p, FAULT_NONE, j);
+            const char *rare = script_rare(p, j);
+            uint64_t n = count_faults(r, p, j);
+
+            if (impossible)
+                printf("  %s, jobs %s: %s\n", script_phase_name(p), script_jobs_name(j),
+                       impossible);
+            if (rare)
+                printf("  (rarely) %s, jobs %s: %s; %llu faults of all kinds%s\n",
+                       script_phase_name(p), script_jobs_name(j), rare, (unsigned long long)n,
+                       n ? "" : " (EMPTY)");
+            met &= !rare || n > 0;
+        }
+    }
+    return met;
+}
+
+/* False if a possible cell is empty, an impossible one is not, or all rare ones of a phase are
+ * empty. */
 static bool print_matrix(const struct script_result *r)
 {
     bool full = true;
@@ -146,30 +190,43 @@ static bool print_matrix(const struct script_result *r)
                 bool never = script_impossible(p, f, j) != NULL;
                 uint64_t n = r->matrix[p][f][j];
 
-                full &= never == (n == 0);
+                bool right = never == (n == 0) || script_rare(p, j);
+
+                full &= right;
                 printf("  %s %llu%s", script_jobs_name(j), (unsigned long long)n,
-                       never == (n == 0) ? ""
-                       : n               ? " (NOT IMPOSSIBLE)"
-                                         : " (EMPTY)");
+                       right ? ""
+                       : n   ? " (NOT IMPOSSIBLE)"
+                             : " (EMPTY)");
             }
             printf("\n");
         }
     }
-    printf("cells that cannot be met:\n");
-    for (unsigned p = 0; p < PHASES; p++) {
-        for (unsigned j = 0; j < JOBS_KINDS; j++) {
-            if (script_impossible(p, FAULT_NONE, j))
-                printf("  %s, jobs %s: %s\n", script_phase_name(p), script_jobs_name(j),
-                       script_impossible(p, FAULT_NONE, j));
-        }
+    return print_exceptions(r) && full;
+}
+
+/* False if one kind was never drawn. */
+static bool print_outages(const struct script_result *r)
+{
+    bool all = r->spawned > 0;
+
+    printf("outages:");
+    for (unsigned k = 0; k < OUTAGES; k++) {
+        printf(" %s %llu,", outage_name(k), (unsigned long long)r->outages[k]);
+        all &= r->outages[k] > 0;
     }
-    return full;
+    printf(" jobs of jobs %llu\nends of a head with records:", (unsigned long long)r->spawned);
+    for (unsigned k = 0; k < HEIR_KINDS; k++) {
+        printf("%s %s %llu", k ? "," : "", heir_name(k), (unsigned long long)r->heirs[k]);
+        all &= r->heirs[k] > 0 || k == HEIR_KEEPER; /* --keepers draws it */
+    }
+    printf("\n");
+    return all;
 }
 
 static int run(const struct run *r)
 {
     struct outcome out;
-    bool ok = true;
+    bool ok = true, full;
 
     memset(&out, 0, sizeof(out));
     if (r->jobs > 1)
@@ -185,7 +242,10 @@ static int run(const struct run *r)
     printf("%llu holds at the map boundary, %llu at the launch boundary, %llu jobs mapped anew\n",
            (unsigned long long)out.sum.held_map, (unsigned long long)out.sum.held_launch,
            (unsigned long long)out.sum.remapped);
-    if (r->matrix && !print_matrix(&out.sum)) {
+    full = print_outages(&out.sum);
+    if (r->matrix)
+        full &= print_matrix(&out.sum);
+    if (r->matrix && !full) {
         printf("sim: the matrix is not as it has to be\n");
         ok = false;
     }
@@ -235,6 +295,12 @@ static int option(struct run *r, int opt, const char *arg, const char **mutant)
     case 'm':
         r->matrix = true;
         return 0;
+    case 'd':
+        r->disk = true;
+        return 0;
+    case 'k':
+        r->keepers = true;
+        return 0;
     case 'M':
         *mutant = arg;
         return 0;
@@ -252,8 +318,10 @@ int main(int argc, char **argv)
                                             {"jobs", required_argument, NULL, 'j'},
                                             {"trace", no_argument, NULL, 't'},
                                             {"matrix", no_argument, NULL, 'm'},
+                                            {"disk", no_argument, NULL, 'd'},
                                             {"mutant", required_argument, NULL, 'M'},
                                             {"mutants", no_argument, NULL, 'L'},
+                                            {"keepers", no_argument, NULL, 'k'},
                                             {"help", no_argument, NULL, 'h'},
                                             {NULL, 0, NULL, 0}};
     struct run r = {.seed = 1, .seeds = 1, .jobs = 1};

@@ -54,6 +54,19 @@ static void seeds_that_once_failed_pass(void **state)
         {13, 224918063165294, 0},   /* a job that could not be placed got its place after all */
         {13, 167610898989859, 0},   /* the same at the head, after the parent had come back */
         {13, 224918062165442, 24},  /* a departure came to a parent before the removal */
+        {14, 103251, 0},       /* a shrink began after the broadcast that ends the incarnation: its
+                                  targets joined the next one */
+        {14, 102609, 0},       /* the same, and the shrink was reported as complete */
+        {14, 259987126057, 0}, /* a full stream refused the report that a contribution had been
+                                  refused: participants saw different outcomes */
+        {14, 272343576571268, 0}, /* the checker: a daemon that was shrunk and cut off for longer
+                                     than the absence of the head may join anew */
+        {15, 10900661923751, 0},  /* a late acknowledgement of a former epoch took the place of that
+                                      of the present one: the head waited for it for ever */
+        {14, 152982694319367, 0}, /* the simulator resized a DVM whose head had just ended */
+        {16, 749,
+         38}, /* transfers with a new head were counted on from those with the former one */
+        {16, 803921, 22}, /* the same, and a drain waited for a job that no daemon had got */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)

@@ -182,15 +182,41 @@ void show_campaigns(const struct api_dvm *d, FILE *out)
     table_destroy(t);
 }
 
+/* "10.1.0.2-10.1.0.1 x2, 10.2.0.2-10.2.0.1 (out)" */
+static char *show_paths(const struct api_link_peer *p)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+
+    for (size_t i = 0; i < p->npaths; i++) {
+        const struct api_link_path *x = &p->paths[i];
+        uint32_t n = x->up + x->mapped_out;
+
+        fprintf(f, "%s%s-%s", i ? ", " : "", x->own, x->other);
+        if (n > 1)
+            fprintf(f, " x%u", n);
+        if (x->mapped_out && x->mapped_out < n)
+            fprintf(f, " (%u out)", x->mapped_out);
+        else if (x->mapped_out)
+            fprintf(f, " (out)");
+    }
+    if (p->npaths == 0)
+        fputc('-', f);
+    fclose(f);
+    return text;
+}
+
 void show_links(const struct api_links *l, FILE *out)
 {
-    static const char *const heads[] = {">VPID",       "ROLE",        ">UP",
-                                        ">MAPPED OUT", ">ROUND TRIP", ">QUEUED",
-                                        ">LOST",       ">SENT AGAIN", NULL};
+    static const char *const heads[] = {">VPID",       "ROLE",    ">UP",   ">MAPPED OUT",
+                                        ">ROUND TRIP", ">QUEUED", ">LOST", ">SENT AGAIN",
+                                        "ADDRESSES",   NULL};
     struct table *t = table_create(heads);
 
     for (size_t i = 0; i < l->npeers; i++) {
         const struct api_link_peer *p = &l->peers[i];
+        FREE_AUTO char *paths = show_paths(p);
 
         table_cell(t, "%u", p->vpid);
         table_cell(t, "%s", api_link_role_word(p->role));
@@ -203,6 +229,7 @@ void show_links(const struct api_links *l, FILE *out)
         table_cell(t, "%" PRIu64, p->queued_bytes);
         table_cell(t, "%" PRIu64, p->lost);
         table_cell(t, "%" PRIu64, p->sent_again);
+        table_cell(t, "%s", paths);
     }
     table_print(t, out);
     table_destroy(t);

@@ -3,12 +3,14 @@
  *
  * It contains local.json, which later verbs of prte read, the certificates in tls/, a session
  * directory for each daemon, named by its vpid, and a link to the head's socket. A session
- * directory has the daemon's log, its ports and its process.
+ * directory has the daemon's log, its ports and its process. The process of the supervisor stands
+ * beside them.
  *
  * Invariants: the directory belongs to this user and nobody else can read it; one prte at a time
  * starts or resizes the DVM, by flock(2) on the directory; a process is known by its number and
  * its start time, so that another process with the number is never signalled; removal follows no
- * link and enters no other file system.
+ * link and enters no other file system. What applications registered for cleanup is removed before
+ * the session directory that names it.
  *
  * Failures: a directory of another user, with a DVM that runs, with files that are no DVM's, or
  * with too long a path for sockets is refused and not changed. A daemon whose spawner has died is
@@ -17,6 +19,7 @@
 
 #include "base/buf/buf.h"
 #include "base/conf/conf.h"
+#include "dvm/host/spawner/leftovers.h"
 #include "dvm/tools/cli/find.h"
 
 #include <dirent.h>
@@ -31,6 +34,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define FILE_MAX (64u << 10)
@@ -63,6 +67,43 @@ bool ldvm_is(const char *dir)
 
 /* --- removing */
 
+static bool is_vpid(const char *name, uint32_t *vpid)
+{
+    char *end;
+    unsigned long n = strtoul(name, &end, 10);
+
+    if (name[0] < '0' || name[0] > '9' || *end || n > LDVM_MEMBERS_MAX)
+        return false;
+    *vpid = (uint32_t)n;
+    return true;
+}
+
+/* Daemons that were killed with all their processes have left registered paths. */
+static void finish_cleanups(const char *dir)
+{
+    DIR *d = opendir(dir);
+    FREE_AUTO pid_t *pids = NULL;
+    const struct dirent *e;
+    size_t n = 0;
+    uint32_t vpid;
+
+    while (d && (e = readdir(d))) {
+        FREE_AUTO char *session = is_vpid(e->d_name, &vpid) ? ldvm_path(dir, vpid, "") : NULL;
+        pid_t pid = session ? leftovers_start(session) : 0;
+
+        if (!pid)
+            continue;
+        pids = xrealloc(pids, (n + 1) * sizeof(*pids));
+        pids[n++] = pid;
+    }
+    if (d)
+        closedir(d);
+    while (n) {
+        if (waitpid(pids[n - 1], NULL, 0) >= 0 || errno != EINTR)
+            n--;
+    }
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
 {
     return remove(path);
@@ -77,6 +118,7 @@ int ldvm_remove(const char *dir, struct err *err)
 {
     if (!ldvm_is(dir))
         return err_code(err, EINVAL, "%s is not the directory of a local DVM", dir);
+    finish_cleanups(dir);
     /* Two processes may remove it at once: pterm, and the prte in whose foreground the DVM ran. */
     while (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) {
         struct stat st;
@@ -138,6 +180,11 @@ int ldvm_lock(const char *dir, struct err *err)
     return fd;
 }
 
+static int chmod_dir(const char *dir, struct err *err)
+{
+    return chmod(dir, 0700) == 0 ? 0 : err_sys(err, errno, "chmod of %s", dir);
+}
+
 /* Only a directory that no living DVM uses is replaced. */
 static int clear_old(const char *dir, struct err *err)
 {
@@ -147,15 +194,17 @@ static int clear_old(const char *dir, struct err *err)
         if (!is_empty(dir))
             return err_code(err, ENOTEMPTY,
                             "%s has files in it that are no DVM's; name another with --dvm", dir);
-    } else if (ldvm_daemons(dir, &living)) {
+        return chmod_dir(dir, err);
+    }
+    if (ldvm_supervisor(dir) || ldvm_daemons(dir, &living))
         return err_code(err, EBUSY,
                         "a DVM runs in %s already; 'prte stop --dvm %s' ends it, or name another "
                         "directory with --dvm",
                         dir, dir);
-    } else if (nftw(dir, remove_inside, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) {
+    finish_cleanups(dir);
+    if (nftw(dir, remove_inside, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0)
         return err_sys(err, errno, "removing what is in %s", dir);
-    }
-    return chmod(dir, 0700) == 0 ? 0 : err_sys(err, errno, "chmod of %s", dir);
+    return chmod_dir(dir, err);
 }
 
 static int write_json(const char *path, const json_t *o, struct err *err)
@@ -251,23 +300,26 @@ int ldvm_load(const char *dir, struct ldvm *out, struct err *err)
     return rc < 0 ? err_set(err, "%s is not what prte start wrote", path) : 0;
 }
 
-int ldvm_ports(const char *dir, uint16_t *join, struct err *err)
+static uint16_t port_of(const json_t *o, const char *name)
+{
+    json_int_t port = json_integer_value(json_object_get(o, name));
+
+    return port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
+}
+
+int ldvm_ports(const char *dir, struct ldvm_ports *out, struct err *err)
 {
     FREE_AUTO char *path = ldvm_path(dir, 0, "ports.json");
     json_t *o;
-    json_int_t port;
 
     if (access(path, F_OK) < 0)
         return err_sys(err, errno, "%s", path);
     o = read_json(path, err);
     if (!o)
         return -1;
-    port = json_integer_value(json_object_get(o, "join"));
+    *out = (struct ldvm_ports){port_of(o, "control"), port_of(o, "join"), port_of(o, "plain")};
     json_decref(o);
-    if (port < 1 || port > UINT16_MAX)
-        return err_set(err, "%s: no port for members to join", path);
-    *join = (uint16_t)port;
-    return 0;
+    return out->join ? 0 : err_set(err, "%s: no port for members to join", path);
 }
 
 /* --- living daemons */
@@ -335,9 +387,13 @@ static pid_t orphan_of(pid_t spawner)
     return found;
 }
 
-int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
+static char *supervisor_path(const char *dir)
 {
-    FREE_AUTO char *path = ldvm_path(dir, vpid, "pid");
+    return xasprintf("%s/supervisor", dir);
+}
+
+static int write_process(const char *path, pid_t pid, struct err *err)
+{
     FILE *f = fopen(path, "we");
 
     if (!f)
@@ -346,22 +402,53 @@ int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
     return fclose(f) == 0 ? 0 : err_sys(err, errno, "writing %s", path);
 }
 
-pid_t ldvm_pid(const char *dir, uint32_t vpid)
+int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
 {
     FREE_AUTO char *path = ldvm_path(dir, vpid, "pid");
-    unsigned long long start;
-    unsigned long long now;
+
+    return write_process(path, pid, err);
+}
+
+int ldvm_supervisor_write(const char *dir, pid_t pid, struct err *err)
+{
+    FREE_AUTO char *path = supervisor_path(dir);
+
+    return write_process(path, pid, err);
+}
+
+/* The written process, also if it has ended; *start is its start time. 0: none is written. */
+static pid_t read_process(const char *path, unsigned long long *start)
+{
     char line[64];
     char *end = line;
     long pid;
 
     read_line(path, line, sizeof(line));
     pid = strtol(line, &end, 10);
-    start = strtoull(end, NULL, 10);
-    if (pid <= 0 || pid > INT_MAX || !start)
+    *start = strtoull(end, NULL, 10);
+    return pid <= 0 || pid > INT_MAX || !*start ? 0 : (pid_t)pid;
+}
+
+pid_t ldvm_pid(const char *dir, uint32_t vpid)
+{
+    FREE_AUTO char *path = ldvm_path(dir, vpid, "pid");
+    unsigned long long start;
+    unsigned long long now;
+    pid_t pid = read_process(path, &start);
+
+    if (!pid)
         return 0;
-    now = start_time((pid_t)pid);
-    return now == start ? (pid_t)pid : now ? 0 : orphan_of((pid_t)pid);
+    now = start_time(pid);
+    return now == start ? pid : now ? 0 : orphan_of(pid);
+}
+
+pid_t ldvm_supervisor(const char *dir)
+{
+    FREE_AUTO char *path = supervisor_path(dir);
+    unsigned long long start;
+    pid_t pid = read_process(path, &start);
+
+    return pid && start_time(pid) == start ? pid : 0;
 }
 
 size_t ldvm_daemons(const char *dir, struct ldvm_daemon **list)
@@ -372,17 +459,13 @@ size_t ldvm_daemons(const char *dir, struct ldvm_daemon **list)
 
     *list = NULL;
     while (d && (e = readdir(d))) {
-        char *end;
-        unsigned long vpid = strtoul(e->d_name, &end, 10);
-        pid_t pid;
+        uint32_t vpid;
+        pid_t pid = is_vpid(e->d_name, &vpid) ? ldvm_pid(dir, vpid) : 0;
 
-        if (e->d_name[0] < '0' || e->d_name[0] > '9' || *end || vpid > LDVM_MEMBERS_MAX)
-            continue;
-        pid = ldvm_pid(dir, (uint32_t)vpid);
         if (!pid)
             continue;
         *list = xrealloc(*list, (n + 1) * sizeof(**list));
-        (*list)[n++] = (struct ldvm_daemon){(uint32_t)vpid, pid};
+        (*list)[n++] = (struct ldvm_daemon){vpid, pid};
     }
     if (d)
         closedir(d);

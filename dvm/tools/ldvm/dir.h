@@ -16,7 +16,8 @@
 /* DIR/ 0700, the user's own: local.json, the options of the start; prted.sock -> 0/prted.sock,
  * the head's socket; tls/<role>/ with ca.crt, tls.crt, tls.key for the roles head, member,
  * operator, user; <vpid>/, the session directory of that daemon, with prted.log and pid;
- * 0/ports.json {"control": …, "join": …, "plain": …}, written by the head. */
+ * 0/ports.json {"control": …, "join": …, "plain": …}, written by the head; supervisor, the process
+ * that starts the head again. */
 struct ldvm {
     char *dir;     /* absolute */
     char *cluster; /* "local/<name>" */
@@ -48,8 +49,11 @@ char *ldvm_path(const char *dir, uint32_t vpid, const char *name); /* on the hea
 /* DIR/<vpid>, mode 0700; an existing one is kept. */
 int ldvm_make_session(const char *dir, uint32_t vpid, struct err *err)
     __attribute__((warn_unused_result));
+struct ldvm_ports { /* of the head; 0: any */
+    uint16_t control, join, plain;
+};
 /* Reads the head's ports. -1 with err->code ENOENT: the head has not written them yet. */
-int ldvm_ports(const char *dir, uint16_t *join, struct err *err)
+int ldvm_ports(const char *dir, struct ldvm_ports *out, struct err *err)
     __attribute__((warn_unused_result));
 
 /* The process of a vpid's daemon. Its start time tells it from a later process with the same
@@ -57,6 +61,9 @@ int ldvm_ports(const char *dir, uint16_t *join, struct err *err)
 int ldvm_pid_write(const char *dir, uint32_t vpid, pid_t pid, struct err *err)
     __attribute__((warn_unused_result));
 pid_t ldvm_pid(const char *dir, uint32_t vpid); /* 0: it does not live */
+int ldvm_supervisor_write(const char *dir, pid_t pid, struct err *err)
+    __attribute__((warn_unused_result));
+pid_t ldvm_supervisor(const char *dir); /* 0: it does not live */
 
 struct ldvm_daemon {
     uint32_t vpid;

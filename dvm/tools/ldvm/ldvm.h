@@ -38,12 +38,14 @@ int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *er
 struct ldvm_resize_opts {
     const char *dir;
     uint32_t members;
+    size_t nremove; /* these members leave, and `members` is not read; 0: none */
+    const uint32_t *remove;
     bool drain_given; /* --drain or --deadline */
     bool kill;
     int64_t deadline_s; /* -1: none */
 };
-/* Removes the superfluous members by one campaign, then starts the missing ones. Prints a time
- * line. */
+/* Removes the superfluous members by one campaign, then starts the missing ones; or removes the
+ * given members only, whose places stay free until a later resize. Prints a time line. */
 int ldvm_resize(const struct ldvm_resize_opts *o, struct err *err)
     __attribute__((warn_unused_result));
 

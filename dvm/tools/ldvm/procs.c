@@ -127,6 +127,27 @@ size_t procs_living(const struct procs *p)
     return p->n;
 }
 
+static int by_vpid(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+uint32_t *procs_vpids(const struct procs *p)
+{
+    uint32_t *vpids = xcalloc(p->n + 1, sizeof(*vpids));
+    const struct proc *x;
+    size_t n = 0;
+
+    DL_FOREACH(p->list, x)
+    {
+        vpids[n++] = x->vpid;
+    }
+    qsort(vpids, n, sizeof(*vpids), by_vpid);
+    return vpids;
+}
+
 int procs_fd(const struct procs *p)
 {
     return p->epoll;
@@ -210,6 +231,8 @@ bool procs_all_end(struct procs *p, int timeout_ms, procs_end_fn *tell, void *ar
     while (procs_living(p) && (left = left_ms(until_ms)) > 0) {
         if (procs_next(p, left, &e, NULL) < 0)
             return false;
+        if (e.kind == PROCS_SIGNAL)
+            break;
         if (e.kind == PROCS_ENDED && tell)
             tell(arg, e.vpid);
     }

@@ -46,7 +46,8 @@ static void add_arg(struct args *a, const char *name, char *value)
         a->v[a->n++] = value;
 }
 
-static struct args prted_args(const struct ldvm *l, uint32_t vpid, uint32_t members, uint16_t join)
+static struct args prted_args(const struct ldvm *l, uint32_t vpid, uint32_t members,
+                              const struct ldvm_ports *ports)
 {
     struct args a = {0};
     bool head = vpid == 0;
@@ -56,20 +57,22 @@ static struct args prted_args(const struct ldvm *l, uint32_t vpid, uint32_t memb
     add_arg(&a, "--vpid", xasprintf("%u", vpid));
     add_arg(&a, "--cluster", xstrdup(l->cluster));
     if (!head)
-        add_arg(&a, "--head", xasprintf("127.0.0.1:%u", join));
+        add_arg(&a, "--head", xasprintf("127.0.0.1:%u", ports->join));
     add_arg(&a, "--tls-dir", xasprintf("%s/tls/%s", l->dir, head ? "head" : "member"));
     add_arg(&a, "--session-dir", xasprintf("%s/%u", l->dir, vpid));
     add_arg(&a, "--host-name", xasprintf("node%u", vpid));
-    add_arg(&a, "--address", xstrdup("127.0.0.1"));
+    if (!getenv("DVM_ADDRESSES")) /* prted reads it */
+        add_arg(&a, "--address", xstrdup("127.0.0.1"));
     /* As on Kubernetes, the head runs no ranks. */
     add_arg(&a, "--slots", xasprintf("%u", head ? 0 : l->slots));
     if (head) {
         add_arg(&a, "--size", xasprintf("%u", members));
         add_arg(&a, "--radix", xasprintf("%u", l->radix));
-        add_arg(&a, "--control-port", xstrdup("0"));
+        add_arg(&a, "--control-port", xasprintf("%u", ports->control));
+        add_arg(&a, "--keep-records", NULL);
     }
-    add_arg(&a, "--join-port", xstrdup("0"));
-    add_arg(&a, "--plain-port", xstrdup("0"));
+    add_arg(&a, "--join-port", xasprintf("%u", head ? ports->join : 0));
+    add_arg(&a, "--plain-port", xasprintf("%u", head ? ports->plain : 0));
     add_arg(&a, "--link-grace-ms", xasprintf("%" PRIu64, l->faults.link_grace_ms));
     add_arg(&a, "--silence-ms", xasprintf("%" PRIu64, l->faults.silence_ms));
     add_arg(&a, "--head-absence-ms", xasprintf("%" PRIu64, l->faults.head_absence_ms));
@@ -141,14 +144,14 @@ static int add_daemon(struct procs *p, const struct ldvm *l, uint32_t vpid, pid_
 }
 
 int procs_start(struct procs *p, const struct ldvm *l, uint32_t vpid, uint32_t members,
-                uint16_t join, struct err *err)
+                const struct ldvm_ports *ports, struct err *err)
 {
     struct child c = {.out_fd = -1};
     pid_t pid;
 
     if (ldvm_make_session(l->dir, vpid, err) < 0)
         return -1;
-    c.args = prted_args(l, vpid, members, join);
+    c.args = prted_args(l, vpid, members, ports);
     pid = fork_prted(l, vpid, &c, err);
     free_args(&c.args);
     return pid < 0 ? -1 : add_daemon(p, l, vpid, pid, err);
@@ -164,7 +167,8 @@ struct server {
     FILE *from;
 };
 
-static int start_server(const struct ldvm *l, struct server *s, uint16_t join, struct err *err)
+static int start_server(const struct ldvm *l, struct server *s, const struct ldvm_ports *ports,
+                        struct err *err)
 {
     struct child c = {.last = s->last};
     int ends[2];
@@ -179,7 +183,7 @@ static int start_server(const struct ldvm *l, struct server *s, uint16_t join, s
     if (!s->from)
         alloc_fail(0);
     c.out_fd = ends[1];
-    c.args = prted_args(l, s->first, 0, join);
+    c.args = prted_args(l, s->first, 0, ports);
     s->pid = fork_prted(l, s->first, &c, err);
     free_args(&c.args);
     close(ends[1]);
@@ -253,14 +257,14 @@ static size_t plan_servers(const uint32_t *vpids, size_t n, struct server *out)
 /* All servers start before the first one is waited for. Also after an error the members that exist
  * are added, so that the caller can end them. */
 static int run_servers(struct procs *p, const struct ldvm *l, struct server *s, size_t n,
-                       uint16_t join, struct err *err)
+                       const struct ldvm_ports *ports, struct err *err)
 {
     struct err later = {0};
     size_t started = 0;
     int rc = 0;
 
     while (rc == 0 && started < n)
-        rc = start_server(l, &s[started++], join, err);
+        rc = start_server(l, &s[started++], ports, err);
     for (size_t i = 0; i < started; i++) {
         if (s[i].pid > 0 && add_members(p, l, &s[i], rc < 0 ? &later : err) < 0)
             rc = -1;
@@ -271,7 +275,7 @@ static int run_servers(struct procs *p, const struct ldvm *l, struct server *s, 
 }
 
 int procs_start_members(struct procs *p, const struct ldvm *l, const uint32_t *vpids, size_t n,
-                        uint16_t join, struct err *err)
+                        const struct ldvm_ports *ports, struct err *err)
 {
     FREE_AUTO struct server *servers = xcalloc(n, sizeof(*servers));
     int rc;
@@ -279,7 +283,7 @@ int procs_start_members(struct procs *p, const struct ldvm *l, const uint32_t *v
     /* When a server ends, its members become children of this process, which can wait for them. */
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
         return err_sys(err, errno, "becoming the subreaper");
-    rc = run_servers(p, l, servers, plan_servers(vpids, n, servers), join, err);
+    rc = run_servers(p, l, servers, plan_servers(vpids, n, servers), ports, err);
     prctl(PR_SET_CHILD_SUBREAPER, 0);
     return rc;
 }

@@ -91,7 +91,7 @@ static void end_inotify(struct procs *p, int fd, int watch)
     procs_keep_fd(p, fd);
 }
 
-int ldvm_wait_ports(struct procs *p, const char *dir, uint16_t *join, struct err *err)
+int ldvm_wait_ports(struct procs *p, const char *dir, struct ldvm_ports *out, struct err *err)
 {
     FREE_AUTO char *session = xasprintf("%s/0", dir);
     int fd = inotify_init1(IN_CLOEXEC);
@@ -106,7 +106,7 @@ int ldvm_wait_ports(struct procs *p, const char *dir, uint16_t *join, struct err
     while (rc == 0) {
         struct err why = {0};
 
-        if (ldvm_ports(dir, join, &why) == 0)
+        if (ldvm_ports(dir, out, &why) == 0)
             break;
         /* The file is missing or incomplete. */
         rc = wait_inotify(p, fd, err);

@@ -19,7 +19,7 @@ void ldvm_head_close(struct ldvm_head *h); /* also the cleanup attribute's funct
 #define LDVM_HEAD_AUTO __attribute__((cleanup(ldvm_head_close)))
 
 /* An error, described in err: a daemon ended, a signal came, or the time has passed. */
-int ldvm_wait_ports(struct procs *p, const char *dir, uint16_t *join, struct err *err)
+int ldvm_wait_ports(struct procs *p, const char *dir, struct ldvm_ports *out, struct err *err)
     __attribute__((warn_unused_result));
 int ldvm_wait_wired(struct procs *p, struct ldvm_head *h, uint32_t members, struct err *err)
     __attribute__((warn_unused_result));

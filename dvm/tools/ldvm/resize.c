@@ -9,10 +9,14 @@
  * Invariants: one resize at a time, by the directory's lock; a removed member's process has ended
  * before its vpid is started again; each event is one line with its time.
  *
+ * If the head ends, this program waits for the next process of the head and goes on with it: the
+ * campaign has the same id, and a request whose answer was lost is sent again.
+ *
  * Failures: a campaign that is cancelled, or that has not ended LATE_MS after its jobs were to end
- * (with a hanging daemon it takes up to silence and link grace); a head that ends; a removed daemon
- * that does not end within DEPART_MS; a member that is not wired. Each ends the resize with a
- * message. Completed steps stay; a later resize goes on from there. */
+ * (with a hanging daemon it takes up to silence and link grace); a head that ends
+ * and has no heir; a removed daemon
+ * that does not end within DEPART_MS after the campaign; a member that is not wired. Each ends the
+ * resize with a message. Completed steps stay; a later resize goes on from there. */
 #include "api/size.h"
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/call.h"
@@ -23,6 +27,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,17 +38,22 @@
 #define DEPART_MS 15000
 #define LATE_MS(faults) ((faults)->silence_ms + (faults)->link_grace_ms + DEPART_MS)
 #define NO_LIMIT UINT64_MAX
+#define HEIR_MS 30000 /* until the next process of the head answers */
+#define END_MS 2000   /* from the end of the connection to that of the process */
+#define LOOK_EVERY_MS 20
 
 struct resize {
     const struct ldvm_resize_opts *opts;
     struct ldvm l;
     struct ldvm_head head;
+    pid_t head_pid;
     struct procs *procs;
     struct timespec start;
     uint64_t sequence; /* next sequence number to use */
     char *id;          /* of the campaign */
     uint32_t *targets;
     size_t ntargets;
+    uint64_t leave_by_ms; /* until when the removed daemons may report that they left, and end */
 };
 
 static void print_event(const struct resize *r, const char *fmt, ...)
@@ -70,6 +80,66 @@ static bool is_there(enum member_state s)
     return s != MEMBER_ABSENT && s != MEMBER_LOST && s != MEMBER_PARKED;
 }
 
+static bool is_to_leave(const struct ldvm_resize_opts *o, uint32_t vpid)
+{
+    for (size_t i = 0; i < o->nremove; i++) {
+        if (o->remove[i] == vpid)
+            return true;
+    }
+    return o->nremove == 0 && vpid > o->members;
+}
+
+static uint64_t clock_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* --- the head */
+
+static int open_head(struct resize *r, struct err *err)
+{
+    pid_t pid = ldvm_pid(r->l.dir, 0);
+
+    if (ldvm_head_open(r->l.dir, &r->head, err) < 0)
+        return -1;
+    r->head_pid = pid;
+    return 0;
+}
+
+static bool is_replaced(struct resize *r)
+{
+    pid_t pid = ldvm_pid(r->l.dir, 0);
+    struct err why = {0};
+
+    if (!pid || pid == r->head_pid)
+        return false;
+    ldvm_head_close(&r->head);
+    return open_head(r, &why) == 0;
+}
+
+/* A step has failed with `why`. True: the head had ended, and its next process is there. */
+static bool find_heir(struct resize *r, const struct err *why)
+{
+    uint64_t began_ms = clock_ms();
+    pid_t former = r->head_pid;
+
+    if (why->code >= 400) /* an answer of the head */
+        return false;
+    while (ldvm_supervisor(r->l.dir) && clock_ms() - began_ms < HEIR_MS) {
+        if (ldvm_pid(r->l.dir, 0) == former && clock_ms() - began_ms >= END_MS)
+            return false;
+        if (is_replaced(r)) {
+            print_event(r, "the head has another process");
+            return true;
+        }
+        (void)poll(NULL, 0, LOOK_EVERY_MS);
+    }
+    return false;
+}
+
 /* Finds the superfluous members and the next sequence number. */
 static int look_up_members(struct resize *r, struct err *err)
 {
@@ -79,7 +149,7 @@ static int look_up_members(struct resize *r, struct err *err)
         return -1;
     r->targets = xcalloc(d.nmembers + 1, sizeof(*r->targets));
     for (size_t i = 0; i < d.nmembers; i++) {
-        if (d.members[i].vpid > r->opts->members && is_there(d.members[i].state))
+        if (is_to_leave(r->opts, d.members[i].vpid) && is_there(d.members[i].state))
             r->targets[r->ntargets++] = d.members[i].vpid;
     }
     r->sequence = d.size_sequence;
@@ -89,6 +159,9 @@ static int look_up_members(struct resize *r, struct err *err)
     }
     r->sequence++;
     api_dvm_free(&d);
+    if (r->ntargets < r->opts->nremove)
+        return err_set(err, "--remove: only %zu of these %zu daemons are members", r->ntargets,
+                       r->opts->nremove);
     return 0;
 }
 
@@ -103,11 +176,25 @@ static void tell_campaign(const struct resize *r, const char *what, const struct
                 waiting[0] ? ", waits for " : "", waiting, ended[0] ? ", has ended " : "", ended);
 }
 
+/* A request whose answer was lost is sent again: it has the same effect. NULL: refused, or there is
+ * no head. Takes `body`. */
+static json_t *call_head(struct resize *r, const char *path, json_t *body, struct err *err)
+{
+    json_t *reply;
+
+    do {
+        reply = cli_call(r->head.calls, "PUT", path, json_incref(body), NULL, err);
+    } while (!reply && find_heir(r, err));
+    json_decref(body);
+    return reply;
+}
+
 static int put_campaign(struct resize *r, struct api_campaign *c, struct err *err)
 {
     struct api_campaign_request rq = {.sequence = r->sequence++,
                                       .drain_mode = r->opts->kill ? API_DRAIN_KILL : API_DRAIN_WAIT,
                                       .deadline_s = r->opts->deadline_s,
+                                      .keeps_size = r->opts->nremove > 0,
                                       .ntargets = r->ntargets,
                                       .targets = r->targets};
     FREE_AUTO char *path = NULL;
@@ -118,7 +205,7 @@ static int put_campaign(struct resize *r, struct api_campaign *c, struct err *er
     r->id = xasprintf("prte-%" PRIu64, rq.sequence);
     path = xasprintf("/v1/campaigns/%s", r->id);
     print_event(r, "asked for campaign %s: remove vpids %s", r->id, vpids);
-    reply = cli_call(r->head.calls, "PUT", path, api_campaign_request_encode(&rq), NULL, err);
+    reply = call_head(r, path, api_campaign_request_encode(&rq), err);
     if (!reply)
         return -1;
     rc = api_campaign_decode(reply, c, err);
@@ -164,23 +251,16 @@ static void on_event(struct resize *r, struct follow *f, const struct api_event 
     }
 }
 
-static uint64_t clock_ms(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
-static int time_left(const struct follow *f)
+/* -1: there is no limit. */
+static int time_left(uint64_t until_ms)
 {
     uint64_t now = clock_ms();
 
-    if (f->until_ms == NO_LIMIT)
+    if (until_ms == NO_LIMIT)
         return -1;
-    if (f->until_ms <= now)
+    if (until_ms <= now)
         return 0;
-    return f->until_ms - now < INT_MAX ? (int)(f->until_ms - now) : INT_MAX;
+    return until_ms - now < INT_MAX ? (int)(until_ms - now) : INT_MAX;
 }
 
 /* 0: the campaign has ended, but some daemons have not told that they left. */
@@ -193,21 +273,53 @@ static int end_late(const struct resize *r, const struct follow *f, struct err *
     return 0;
 }
 
+/* Another process is the head: events may have been missed. */
+static int look_again(struct resize *r, struct follow *f, struct err *err)
+{
+    struct api_event e = {.type = API_EVENT_CAMPAIGN_CHANGED, .has_campaign = true};
+    struct api_dvm d;
+    bool found = false;
+
+    if (cli_call_dvm(r->head.calls, &d, err) < 0)
+        return -1;
+    for (size_t i = 0; i < d.ncampaigns; i++) {
+        if (strcmp(d.campaigns[i].id, r->id) != 0)
+            continue;
+        found = true;
+        e.campaign = d.campaigns[i];
+        if (e.campaign.phase == API_PHASE_COMPLETE)
+            e.type = API_EVENT_CAMPAIGN_COMPLETE;
+        on_event(r, f, &e);
+    }
+    api_dvm_free(&d);
+    return found ? 0 : err_set(err, "the next head does not know campaign %s", r->id);
+}
+
+/* The event stream has ended. */
+static int follow_heir(struct resize *r, struct follow *f, struct err *err)
+{
+    return find_heir(r, err) ? look_again(r, f, err) : -1;
+}
+
 static int follow_events(struct resize *r, struct follow *f, struct err *err)
 {
     while (!f->terminal || (f->complete && f->departures)) {
         struct api_event e;
         bool was_terminal = f->terminal;
-        int got = cli_events_next(r->head.events, time_left(f), &e, err);
+        int got = cli_events_next(r->head.events, time_left(f->until_ms), &e, err);
 
-        if (got < 0)
-            return err->code == ETIMEDOUT ? end_late(r, f, err) : -1;
+        if (got < 0 && err->code == ETIMEDOUT)
+            return end_late(r, f, err);
         if (got == 0)
-            return err_set(err, "the head has ended in the middle of campaign %s", r->id);
-        on_event(r, f, &e);
-        api_event_free(&e);
+            err_set(err, "the head has ended in the middle of campaign %s", r->id);
+        if (got <= 0 && follow_heir(r, f, err) < 0)
+            return -1;
+        if (got > 0) {
+            on_event(r, f, &e);
+            api_event_free(&e);
+        }
         if (f->terminal && !was_terminal)
-            f->until_ms = clock_ms() + DEPART_MS;
+            f->until_ms = r->leave_by_ms = clock_ms() + DEPART_MS;
     }
     return f->complete ? 0 : err_set(err, "campaign %s was cancelled", r->id);
 }
@@ -220,16 +332,22 @@ static void print_end(void *arg, uint32_t vpid)
 /* A later resize then finds neither a process nor a session directory. */
 static int wait_processes(struct resize *r, struct err *err)
 {
+    int left = time_left(r->leave_by_ms);
+    FREE_AUTO uint32_t *vpids = NULL;
+    FREE_AUTO char *text = NULL;
+
     for (size_t i = 0; i < r->ntargets; i++) {
         struct ldvm_daemon d = {r->targets[i], ldvm_pid(r->l.dir, r->targets[i])};
 
         if (d.pid && procs_adopt(r->procs, &d, err) < 0)
             return -1;
     }
-    if (!procs_all_end(r->procs, DEPART_MS, print_end, r))
-        return err_set(err, "%zu removed daemons have not ended within %d s",
-                       procs_living(r->procs), DEPART_MS / 1000);
-    return 0;
+    if (procs_all_end(r->procs, left > 0 ? left : 1, print_end, r))
+        return 0;
+    vpids = procs_vpids(r->procs);
+    text = show_vpids(vpids, procs_living(r->procs));
+    return err_set(err, "the removed daemons of vpids %s have not ended within %d s", text,
+                   DEPART_MS / 1000);
 }
 
 static int shrink_dvm(struct resize *r, struct err *err)
@@ -244,6 +362,7 @@ static int shrink_dvm(struct resize *r, struct err *err)
     f.phase = c.phase;
     if (jobs_end_ms >= 0)
         f.until_ms = clock_ms() + (uint64_t)jobs_end_ms + LATE_MS(&r->l.faults);
+    r->leave_by_ms = clock_ms() + DEPART_MS;
     if (api_phase_terminal(c.phase))
         tell_campaign(r, "answered", &c); /* no departure event follows */
     else
@@ -257,7 +376,7 @@ static int shrink_dvm(struct resize *r, struct err *err)
 static int put_size(struct resize *r, struct err *err)
 {
     struct api_size s = {.sequence = r->sequence++, .members = r->opts->members};
-    json_t *reply = cli_call(r->head.calls, "PUT", "/v1/size", api_size_encode(&s), NULL, err);
+    json_t *reply = call_head(r, "/v1/size", api_size_encode(&s), err);
 
     json_decref(reply);
     return reply ? 0 : -1;
@@ -266,15 +385,15 @@ static int put_size(struct resize *r, struct err *err)
 static int start_missing(struct resize *r, uint32_t *started, struct err *err)
 {
     FREE_AUTO uint32_t *vpids = xcalloc(r->opts->members, sizeof(*vpids));
-    uint16_t join;
+    struct ldvm_ports ports;
 
-    if (ldvm_ports(r->l.dir, &join, err) < 0)
+    if (ldvm_ports(r->l.dir, &ports, err) < 0)
         return -1;
     for (uint32_t vpid = 1; vpid <= r->opts->members; vpid++) {
         if (!ldvm_pid(r->l.dir, vpid))
             vpids[(*started)++] = vpid;
     }
-    return procs_start_members(r->procs, &r->l, vpids, *started, join, err);
+    return procs_start_members(r->procs, &r->l, vpids, *started, &ports, err);
 }
 
 static int grow_dvm(struct resize *r, struct err *err)
@@ -285,8 +404,10 @@ static int grow_dvm(struct resize *r, struct err *err)
         return -1;
     if (started)
         print_event(r, "members started: %u", started);
-    if (ldvm_wait_wired(r->procs, &r->head, r->opts->members, err) < 0)
-        return -1;
+    while (ldvm_wait_wired(r->procs, &r->head, r->opts->members, err) < 0) {
+        if (!find_heir(r, err))
+            return -1;
+    }
     print_event(r, "%u members are wired", r->opts->members);
     return 0;
 }
@@ -294,13 +415,15 @@ static int grow_dvm(struct resize *r, struct err *err)
 static int resize_members(struct resize *r, struct err *err)
 {
     r->procs = procs_create(false, err);
-    if (!r->procs || ldvm_head_open(r->l.dir, &r->head, err) < 0 || look_up_members(r, err) < 0)
+    if (!r->procs || open_head(r, err) < 0 || look_up_members(r, err) < 0)
         return -1;
     if (!r->ntargets && r->opts->drain_given)
         return err_set(err,
                        "nobody is to be removed: --drain and --deadline are for a smaller size");
     if (r->ntargets && shrink_dvm(r, err) < 0)
         return -1;
+    if (r->opts->nremove)
+        return 0;
     if (put_size(r, err) < 0)
         return -1;
     return grow_dvm(r, err);

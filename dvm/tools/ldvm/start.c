@@ -4,21 +4,25 @@
  * In: directory, size and limits; in the foreground, ends of daemons and signals. Out: the
  * processes of a DVM whose members are all wired; later the removal of its directory.
  *
- * Order of a start: lock, directory, certificates, head, its port, members, all wired. The lock is
- * held until the DVM is ready or removed. A DVM with a living daemon is refused by ldvm_make().
+ * Order of a start: lock, directory, certificates, head, its port, members, all wired, supervisor.
+ * The lock is held until the DVM is ready or removed. A DVM with a living daemon is refused by
+ * ldvm_make().
  *
  * Failures: if a step after ldvm_make() fails, the daemons are killed and the directory is removed.
  * The caller gets the last TAIL_BYTES of one log: that of the first vpid whose daemon has ended and
  * has logged. Daemons that have not ended are given up after KILLED_MS.
  *
- * In the foreground the first signal asks the head to end the DVM. If that fails, the daemons get
- * SIGTERM. A further signal sends SIGKILL, but only after the request has ended: cli_shutdown()
- * blocks. When the head has ended, ldvm_finish() ends the rest. */
+ * In the foreground the first signal asks the head to end the DVM, in a process of its own, since
+ * cli_shutdown() blocks. If that fails, the daemons get SIGTERM. A further signal sends SIGKILL.
+ * When the head has ended for good, so has its supervisor, and ldvm_finish() ends the rest; a
+ * signal ends its patience. If the supervisor was killed, the head's end counts. */
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/certs.h"
 #include "dvm/tools/ldvm/ldvm.h"
+#include "dvm/tools/ldvm/procs_private.h"
 #include "dvm/tools/ldvm/ready.h"
+#include "dvm/tools/ldvm/supervisor.h"
 
 #include <errno.h>
 #include <libgen.h>
@@ -30,6 +34,7 @@
 
 #define TAIL_BYTES 2048
 #define KILLED_MS 10000
+#define ASKER (UINT32_MAX - 1) /* stands for the vpid of the process that asks the head to end */
 
 /* prted stands beside this program. */
 static char *find_prted(struct err *err)
@@ -68,12 +73,14 @@ static int start_all(struct procs *p, const struct ldvm *l, uint32_t members, st
 {
     LDVM_HEAD_AUTO struct ldvm_head h = {0};
     FREE_AUTO uint32_t *vpids = xcalloc(members, sizeof(*vpids));
-    uint16_t join;
+    const struct ldvm_ports any = {0};
+    struct ldvm_ports ports;
 
     for (uint32_t i = 0; i < members; i++)
         vpids[i] = i + 1;
-    if (procs_start(p, l, 0, members, 0, err) < 0 || ldvm_wait_ports(p, l->dir, &join, err) < 0 ||
-        procs_start_members(p, l, vpids, members, join, err) < 0)
+    if (procs_start(p, l, 0, members, &any, err) < 0 ||
+        ldvm_wait_ports(p, l->dir, &ports, err) < 0 ||
+        procs_start_members(p, l, vpids, members, &ports, err) < 0)
         return -1;
     if (ldvm_head_open(l->dir, &h, err) < 0)
         return -1;
@@ -102,6 +109,15 @@ static char *log_tail(const char *dir, uint32_t members)
     return xstrdup(text);
 }
 
+/* It is watched as the daemons are. */
+static int start_supervisor(struct procs *p, const struct ldvm *l, uint32_t members,
+                            struct err *err)
+{
+    pid_t pid = supervisor_start(l, members, err);
+
+    return pid < 0 ? -1 : procs_add(p, SUPERVISOR_VPID, pid, true, err);
+}
+
 struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, char **log,
                          struct err *err)
 {
@@ -116,7 +132,8 @@ struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, ch
     p = procs_create(catch_signals, err);
     if (!p || ldvm_make(&l, err) < 0)
         goto error;
-    if (ldvm_certs(&l, err) == 0 && start_all(p, &l, o->members, err) == 0) {
+    if (ldvm_certs(&l, err) == 0 && start_all(p, &l, o->members, err) == 0 &&
+        start_supervisor(p, &l, o->members, err) == 0) {
         close(lock);
         return p;
     }
@@ -150,33 +167,86 @@ static int ask_to_end(const char *dir, struct err *err)
     return rc;
 }
 
+/* ASKER ends with 0 when the head has accepted. */
+static int start_asker(struct procs *p, const char *dir, struct err *err)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return err_sys(err, errno, "fork");
+    if (pid == 0)
+        _exit(ask_to_end(dir, err) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    return procs_add(p, ASKER, pid, true, err);
+}
+
+/* The supervisor is the first: it would start the head again. */
+static void kill_all(struct procs *p, const char *dir)
+{
+    pid_t supervisor = ldvm_supervisor(dir);
+
+    if (supervisor)
+        kill(supervisor, SIGKILL);
+    procs_kill(p, SIGKILL);
+}
+
 static void on_signal(struct procs *p, const char *dir, int times)
 {
     struct err err = {0};
 
-    if (times > 1 || ask_to_end(dir, &err) < 0)
-        procs_kill(p, times > 1 ? SIGKILL : SIGTERM);
+    if (times > 1)
+        kill_all(p, dir);
+    else if (start_asker(p, dir, &err) < 0)
+        procs_kill(p, SIGTERM);
+}
+
+/* Whether this program waits further: for the supervisor, or for the head if that has none. */
+struct attended {
+    bool supervised, head;
+};
+
+static void on_end(struct procs *p, const struct procs_event *e, struct attended *a)
+{
+    FREE_AUTO char *text = procs_event_text(e);
+
+    if (e->vpid == SUPERVISOR_VPID) {
+        a->supervised = false;
+    } else if (e->vpid == ASKER) {
+        if (e->wait_status)
+            procs_kill(p, SIGTERM);
+    } else if (!e->own || e->wait_status) {
+        fprintf(stderr, "prte: the daemon of vpid %u %s\n", e->vpid, text);
+    }
+    if (e->vpid == 0)
+        a->head = false;
+}
+
+/* The supervisor has ended. A head that it has started is not among our processes. */
+static int watch_head(struct procs *p, const char *dir, struct attended *a, struct err *err)
+{
+    struct ldvm_daemon head = {0, a->head ? 0 : ldvm_pid(dir, 0)};
+
+    if (!head.pid)
+        return 0;
+    a->head = true;
+    return procs_adopt(p, &head, err);
 }
 
 int ldvm_attend(struct procs *p, const char *dir, struct err *err)
 {
-    bool head_lives = true;
+    struct attended a = {true, true};
     int signals = 0;
 
-    while (head_lives) {
+    while (a.supervised || a.head) {
         struct procs_event e;
 
         if (procs_next(p, -1, &e, err) < 0)
             return -1;
-        if (e.kind == PROCS_SIGNAL) {
+        if (e.kind == PROCS_SIGNAL)
             on_signal(p, dir, ++signals);
-        } else if (e.kind == PROCS_ENDED) {
-            FREE_AUTO char *text = procs_event_text(&e);
-
-            head_lives = e.vpid != 0;
-            if (!e.own || e.wait_status)
-                fprintf(stderr, "prte: the daemon of vpid %u %s\n", e.vpid, text);
-        }
+        else if (e.kind == PROCS_ENDED)
+            on_end(p, &e, &a);
+        if (e.kind == PROCS_ENDED && e.vpid == SUPERVISOR_VPID && watch_head(p, dir, &a, err) < 0)
+            return -1;
     }
     return ldvm_finish(dir, p, true, err);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Ends a local DVM completely. */
 #include "base/buf/buf.h"
+#include "dvm/tools/cli/show.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/ldvm.h"
+#include "dvm/tools/ldvm/supervisor.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -27,11 +29,14 @@ static int adopt_all(struct procs *p, const char *dir, struct err *err)
 /* patience_ms: how long daemons that have been asked to leave may take for it. */
 static int end_all(struct procs *p, int patience_ms, struct err *err)
 {
+    FREE_AUTO uint32_t *vpids = NULL;
+    FREE_AUTO char *text = NULL;
+
     if (procs_all_end(p, patience_ms, NULL, NULL))
         return 0;
     if (patience_ms > 0)
-        fprintf(stderr, "prte: %zu daemons have not ended by themselves within %d s: ending them\n",
-                procs_living(p), LEAVE_MS / 1000);
+        fprintf(stderr, "prte: %zu daemons have not ended by themselves: ending them\n",
+                procs_living(p));
     procs_kill(p, SIGTERM);
     procs_kill(p, SIGCONT); /* a stopped spawner must still end its ranks */
     if (procs_all_end(p, TERM_MS, NULL, NULL))
@@ -39,7 +44,24 @@ static int end_all(struct procs *p, int patience_ms, struct err *err)
     procs_kill(p, SIGKILL);
     if (procs_all_end(p, KILL_MS, NULL, NULL))
         return 0;
-    return err_set(err, "%zu daemons cannot be ended", procs_living(p));
+    vpids = procs_vpids(p);
+    text = show_vpids(vpids, procs_living(p));
+    return err_set(err, "the daemons of vpids %s cannot be ended", text);
+}
+
+/* So nobody starts the head again. */
+static int end_supervisor(const char *dir, struct err *err)
+{
+    const struct ldvm_daemon supervisor = {SUPERVISOR_VPID, ldvm_supervisor(dir)};
+    struct procs *p = procs_create(false, err);
+    int rc = -1;
+
+    if (!p)
+        return -1;
+    if (!supervisor.pid || procs_adopt(p, &supervisor, err) == 0)
+        rc = end_all(p, 0, err);
+    procs_destroy(p);
+    return rc;
 }
 
 static int left_of(int64_t until_ms)
@@ -57,6 +79,10 @@ int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *er
 
     if (!others)
         return -1;
+    if (end_supervisor(dir, err) < 0) {
+        procs_destroy(others);
+        return -1;
+    }
     /* Children of this process are zombies until they are reaped, and only this process can do
      * that. */
     if ((!own || end_all(own, left_of(until_ms), err) == 0) && adopt_all(others, dir, err) == 0)

@@ -94,7 +94,7 @@ static int fill(struct program *p, int argc, char **argv, struct err *err)
     return 0;
 }
 
-static void on_change(const json_t *object, bool deleted, void *arg)
+static void on_change(const char *key, const void *object, bool deleted, void *arg)
 {
     const json_t *meta = json_object_get(object, "metadata");
     const json_t *data = json_object_get(object, "data");

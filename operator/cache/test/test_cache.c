@@ -91,7 +91,7 @@ static void on_request(struct fake_conn *c, const char *method, const char *targ
     w->script[n](c, target);
 }
 
-static void on_change(const json_t *object, bool deleted, void *arg)
+static void on_change(const char *key, const void *object, bool deleted, void *arg)
 {
     struct world *w = arg;
     const json_t *meta = json_object_get(object, "metadata");
@@ -290,9 +290,9 @@ static void pages_are_followed_to_the_last(void **state)
     setup(&w, script);
     run_until_asked(&w, 3);
     assert_string_equal(w.order, "+a=1 +b=2 synced ");
-    assert_string_equal(w.targets[0], "/api/v1/pods?limit=500&labelSelector=a%3Db%2Cc");
+    assert_string_equal(w.targets[0], "/api/v1/pods?limit=100&labelSelector=a%3Db%2Cc");
     assert_string_equal(w.targets[1],
-                        "/api/v1/pods?limit=500&labelSelector=a%3Db%2Cc&continue=more%26%3D");
+                        "/api/v1/pods?limit=100&labelSelector=a%3Db%2Cc&continue=more%26%3D");
     static const char before[] = "/api/v1/pods?watch=1&allowWatchBookmarks=true&timeoutSeconds=";
     char *rest = NULL;
     assert_memory_equal(w.targets[2], before, sizeof(before) - 1);
@@ -499,7 +499,7 @@ static void the_collection_is_listed_again_after_an_hour(void **state)
     }
     fake_stream_end(w.last);
     run_until_told(&w, "-a");
-    assert_non_null(strstr(w.targets[2], "limit=500"));
+    assert_non_null(strstr(w.targets[2], "limit=100"));
     assert_int_equal(kube_stats(w.kube).relists, 0); /* it was the regular one */
     teardown(&w);
 }

@@ -55,10 +55,12 @@ static void an_older_or_the_same_version_changes_nothing(void **state)
     assert_false(store_put(&s, "ns/x", object("9"), &watched));
     assert_false(store_put(&s, "ns/x", object("10"), &watched));
     assert_string_equal(store_version_of(store_get(&s, "ns/x")), "10");
-    assert_false(store_remove(&s, "ns/x", "9"));
+    assert_null(store_take(&s, "ns/x", "9"));
     assert_true(store_put(&s, "ns/x", object("11"), &watched));
-    assert_true(store_remove(&s, "ns/x", "12"));
-    assert_false(store_remove(&s, "ns/x", "13"));
+    void *taken = store_take(&s, "ns/x", "12");
+    assert_string_equal(store_version_of(taken), "11");
+    store_drop(&s, taken);
+    assert_null(store_take(&s, "ns/x", "13"));
     assert_int_equal(store_count(&s), 0);
     store_free(&s);
 }
@@ -84,19 +86,52 @@ static void a_list_removes_absent_objects_unless_they_are_newer(void **state)
     assert_true(store_put(&s, "ns/newer", object("30"), &watched));
     assert_true(store_put(&s, "ns/ghost", object("3"), &watched));
     for (int i = 0; i < 2; i++) {
-        json_t *gone = store_sweep(&s, "20", false);
+        char *key = NULL;
+        void *gone = store_sweep(&s, "20", false, &key);
 
         assert_non_null(gone);
-        json_decref(gone);
+        store_drop(&s, gone);
+        free(key);
     }
-    assert_null(store_sweep(&s, "20", false));
+    char *key = NULL;
+    assert_null(store_sweep(&s, "20", false, &key));
     assert_non_null(store_get(&s, "ns/shown"));
     assert_non_null(store_get(&s, "ns/newer"));
-    json_t *gone = store_sweep(&s, "20", true);
+    void *gone = store_sweep(&s, "20", true, &key);
     assert_string_equal(store_version_of(gone), "30");
-    json_decref(gone);
+    assert_string_equal(key, "ns/newer");
+    free(key);
+    store_drop(&s, gone);
     assert_int_equal(store_count(&s), 1);
     store_free(&s);
+}
+
+/* Keeps the version as a text, with that of the version before. */
+static void *keep_version(const json_t *object, const void *before, void *arg)
+{
+    return xasprintf("%s after %s", store_version_of(object), before ? (const char *)before : "");
+}
+
+static void drop_version(void *kept, void *arg)
+{
+    *(int *)arg += 1;
+    free(kept);
+}
+
+static void what_its_owner_keeps_of_an_object_is_replaced_with_it(void **state)
+{
+    int dropped = 0;
+    struct store s = {.generation = 1, .keep = keep_version, .drop = drop_version, .arg = &dropped};
+
+    assert_true(store_put(&s, "ns/x", object("10"), &watched));
+    assert_false(store_put(&s, "ns/x", object("9"), &watched));
+    assert_int_equal(dropped, 0);
+    assert_true(store_put(&s, "ns/x", object("11"), &watched));
+    assert_int_equal(dropped, 1);
+    assert_string_equal(store_get(&s, "ns/x"), "11 after 10 after ");
+    assert_string_equal(store_version(&s, "ns/x"), "11");
+    store_free(&s);
+    assert_int_equal(dropped, 2);
 }
 
 int main(void)
@@ -106,6 +141,7 @@ int main(void)
         cmocka_unit_test(an_object_without_a_name_has_no_key),
         cmocka_unit_test(an_older_or_the_same_version_changes_nothing),
         cmocka_unit_test(an_older_version_counts_when_the_server_was_restored),
+        cmocka_unit_test(what_its_owner_keeps_of_an_object_is_replaced_with_it),
         cmocka_unit_test(a_list_removes_absent_objects_unless_they_are_newer),
     };
 

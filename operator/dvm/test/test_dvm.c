@@ -194,6 +194,14 @@ static void on_event(const struct api_event *e, void *arg)
     note(arg, word);
 }
 
+static void on_beat(uint32_t bound_jobs, void *arg)
+{
+    char word[32];
+
+    snprintf(word, sizeof(word), "jobs:%u", bound_jobs);
+    note(arg, word);
+}
+
 static void on_link(bool up, const char *why, void *arg)
 {
     struct world *w = arg;
@@ -331,6 +339,7 @@ static void start_client(struct world *w, const char *host, const char *ca)
                                 .cert_pem = w->cert,
                                 .key_pem = w->key,
                                 .on_event = on_event,
+                                .on_beat = on_beat,
                                 .on_link = on_link,
                                 .arg = w};
     w->client = dvm_client_create(w->loop, &o, &err);
@@ -565,6 +574,21 @@ static void a_head_that_falls_silent_after_quick_lines_is_down_within_eleven_sec
     teardown(&w);
 }
 
+static void beats_report_the_bound_jobs_and_are_a_sign_of_life(void **state)
+{
+    struct world w;
+
+    setup_heard(&w);
+    pass_time(&w, 3000);
+    say(&w, "{\"type\": \"Beat\", \"boundJobs\": 2}\n");
+    run_until(&w, "up 5 jobs:2");
+    assert_true(dvm_client_silent_ms(w.client) < 3000);
+    say(&w, "{\"type\": \"Beat\"}\n"); /* it is no event, so it needs no number */
+    say_event(&w, "abc", 6);
+    run_until(&w, "up 5 jobs:2 6");
+    teardown(&w);
+}
+
 static void a_head_with_slow_lines_is_not_down_after_eleven_seconds(void **state)
 {
     struct world w;
@@ -730,6 +754,7 @@ int main(void)
         cmocka_unit_test(an_event_of_an_unknown_type_is_ignored),
         cmocka_unit_test(a_lost_head_is_reported_once_and_a_poke_reconnects),
         cmocka_unit_test(a_head_that_falls_silent_after_quick_lines_is_down_within_eleven_seconds),
+        cmocka_unit_test(beats_report_the_bound_jobs_and_are_a_sign_of_life),
         cmocka_unit_test(a_head_with_slow_lines_is_not_down_after_eleven_seconds),
         cmocka_unit_test(a_request_carries_its_body_and_id),
         cmocka_unit_test(a_refusal_carries_the_heads_message),

@@ -281,8 +281,29 @@ static void a_removed_token_file_leaves_the_old_token(void **state)
     assert_int_equal(kube_config_refresh(c, 1000, &err), -1);
     assert_string_equal(c->token.text, "one");
     write_file("token", "\n");
-    assert_int_equal(kube_config_refresh(c, 20000, &err), -1);
+    assert_int_equal(kube_config_refresh(c, 20000, &err), 0); /* it is known */
     assert_string_equal(c->token.text, "one");
+    kube_config_destroy(c);
+}
+
+static void an_unreadable_file_is_reported_once_until_it_is_readable(void **state)
+{
+    struct err err = {0};
+    FREE_AUTO char *path = path_of("token");
+
+    write_file("token", "one");
+    struct kube_config *c =
+        load(CONTEXTS CLUSTER "users:\n- name: u\n  user: {tokenFile: token}\n", NULL, &err);
+    assert_non_null(c);
+    unlink(path);
+    assert_int_equal(kube_config_refresh(c, 1000, &err), -1);
+    for (uint64_t now = 2000; now < 60000; now += 1000)
+        assert_int_equal(kube_config_refresh(c, now, &err), 0);
+    write_file("token", "two");
+    assert_int_equal(kube_config_refresh(c, 80000, &err), 0);
+    assert_string_equal(c->token.text, "two");
+    unlink(path);
+    assert_int_equal(kube_config_refresh(c, 100000, &err), -1);
     kube_config_destroy(c);
 }
 
@@ -300,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_service_account_is_read_from_its_files),
         cmocka_unit_test(a_changed_token_file_is_read_again_after_a_pause),
         cmocka_unit_test(a_removed_token_file_leaves_the_old_token),
+        cmocka_unit_test(an_unreadable_file_is_reported_once_until_it_is_readable),
     };
 
     return cmocka_run_group_tests_name("config", tests, make_dir, remove_dir);

@@ -88,6 +88,16 @@ static void teardown(struct world *w)
     loop_destroy(w->loop);
 }
 
+static const struct kube_time *time_of(const struct world *w, enum kube_method m, const char *code)
+{
+    for (unsigned i = 0; i < KUBE_CODES; i++) {
+        if (strcmp(kube_code_name(i), code) == 0)
+            return &kube_times(w->kube)->of[m][i];
+    }
+    fail_msg("no code %s", code);
+    return NULL;
+}
+
 static void on_done(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct world *w = arg;
@@ -289,6 +299,12 @@ static void a_server_that_hangs_up_gives_no_status(void **state)
     assert_int_equal(w.status, 0);
     assert_int_equal(strncmp(w.message, "GET /api/x: ", 12), 0);
     assert_int_equal(kube_stats(w.kube).by_class[KUBE_GET][0], 1);
+    const struct kube_time *t = time_of(&w, KUBE_GET, "none");
+    unsigned long sum = 0;
+    for (unsigned i = 0; i < KUBE_BOUNDS; i++)
+        sum += t->within[i];
+    assert_int_equal(t->n, 1);
+    assert_int_equal(sum, t->sum_ms <= kube_bound_ms(KUBE_BOUNDS - 1));
     teardown(&w);
 }
 
@@ -352,6 +368,8 @@ static void a_request_carries_its_token_and_content_type(void **state)
     assert_non_null(strstr(w.head, "Content-Type: application/apply-patch+yaml\r\n"));
     assert_non_null(strstr(w.head, "\n\n{\"a\":1}"));
     assert_int_equal(kube_stats(w.kube).by_class[KUBE_PATCH][2], 1);
+    assert_int_equal(time_of(&w, KUBE_PATCH, "200")->n, 1);
+    assert_int_equal(time_of(&w, KUBE_PATCH, "none")->n, 0);
     teardown(&w);
 }
 

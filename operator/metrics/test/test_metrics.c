@@ -178,6 +178,29 @@ static void counters_are_exported(void **state)
     teardown(&w);
 }
 
+static void durations_of_requests_are_a_histogram_by_method_and_code(void **state)
+{
+    static struct kube_times times;
+    struct world w;
+
+    setup(&w);
+    times.of[KUBE_PATCH][1] =
+        (struct kube_time){.n = 4, .sum_ms = 40019, .within = {[0] = 1, [1] = 2}};
+    w.sample.times = &times;
+    get(&w, "/metrics");
+#define PATCHES(bound) "dvm_operator_kube_request_seconds_bucket{" PATCH ",le=\"" bound "\"} "
+#define PATCH "method=\"PATCH\",code=\"200\""
+    assert_line(w.body, "# TYPE dvm_operator_kube_request_seconds histogram");
+    assert_line(w.body, PATCHES("0.005") "1");
+    assert_line(w.body, PATCHES("0.010") "3");
+    assert_line(w.body, PATCHES("30.000") "3");
+    assert_line(w.body, PATCHES("+Inf") "4");
+    assert_line(w.body, "dvm_operator_kube_request_seconds_sum{" PATCH "} 40.019");
+    assert_line(w.body, "dvm_operator_kube_request_seconds_count{" PATCH "} 4");
+    assert_null(strstr(w.body, "kube_request_seconds_count{method=\"GET\""));
+    teardown(&w);
+}
+
 static void the_sizes_of_a_cluster_are_exported_until_it_is_deleted(void **state)
 {
     struct world w;
@@ -235,6 +258,7 @@ int main(void)
         cmocka_unit_test(an_unknown_path_is_not_found),
         cmocka_unit_test(readiness_names_the_missing_part),
         cmocka_unit_test(counters_are_exported),
+        cmocka_unit_test(durations_of_requests_are_a_histogram_by_method_and_code),
         cmocka_unit_test(the_sizes_of_a_cluster_are_exported_until_it_is_deleted),
         cmocka_unit_test(every_family_is_described_once_before_its_samples),
     };

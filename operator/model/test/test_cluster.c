@@ -57,6 +57,18 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
                         "spec.maxReplicas is 3, it must be at least spec.replicas, 4");
     assert_spec_refused("{\"maxReplicas\": 65536}", "spec.maxReplicas is 65536");
     assert_spec_refused("{\"slotsPerDaemon\": 0}", "spec.slotsPerDaemon is 0");
+    assert_spec_refused("{\"security\": {\"runAsUser\": 0}}", "spec.security.runAsUser is 0");
+    assert_spec_refused("{\"security\": {\"runAsUser\": \"root\"}}",
+                        "spec.security.runAsUser is \"root\"");
+    assert_spec_refused("{\"security\": {\"authorityRevision\": -1}}",
+                        "spec.security.authorityRevision is -1");
+    assert_spec_refused("{\"security\": {\"overlapSeconds\": 1}}",
+                        "spec.security.overlapSeconds is 1");
+    assert_spec_refused("{\"security\": {\"issuerRef\": {\"kind\": \"Issuer\"}}}",
+                        "spec.security.issuerRef needs a name");
+    assert_spec_refused("{\"disruption\": {\"headMaxUnavailable\": 2}}",
+                        "spec.disruption.headMaxUnavailable is 2");
+    assert_spec_refused("{\"managedBy\": 1}", "spec.managedBy must be a string");
     assert_spec_refused("{\"suspend\": 1}", "spec.suspend must be true or false");
     assert_spec_refused("{\"image\": 7}", "spec.image must be a string");
     assert_spec_refused("{\"image\": \"\"}", "spec.image is empty");
@@ -400,6 +412,35 @@ static void an_identity_fits_a_certificate_for_the_longest_names(void **state)
     assert_string_equal(long_one, c.uid);
 }
 
+static void security_disruption_and_manager_are_decoded(void **state)
+{
+    json_t *o =
+        parse("{\"metadata\": {\"name\": \"x\", \"namespace\": \"n\", \"uid\": \"u\", "
+              "\"resourceVersion\": \"7\", \"labels\": {\"kueue.x-k8s.io/queue-name\": \"q\"}, "
+              "\"annotations\": {\"dvm.openpmix.io/dry-run\": \"skip\"}}, "
+              "\"spec\": {\"security\": {\"runAsUser\": \"FromNamespace\", "
+              "\"authorityRevision\": 3, \"issuerRef\": {\"name\": \"i\"}}, "
+              "\"disruption\": {\"maxUnavailable\": 0}, \"managedBy\": \"other/one\"}}");
+    struct cluster c;
+    struct err err = {0};
+
+    assert_int_equal(cluster_decode(o, &c, &err), 0);
+    assert_int_equal(cluster_decode_spec(o, &c, &err), 0);
+    assert_int_equal(c.security.user, CLUSTER_USER_OF_NAMESPACE);
+    assert_int_equal(c.security.authority_revision, 3);
+    assert_int_equal(c.security.overlap_s, CLUSTER_OVERLAP_S);
+    assert_string_equal(c.security.issuer.name, "i");
+    assert_string_equal(c.security.issuer.kind, "Issuer");
+    assert_string_equal(c.security.issuer.group, "cert-manager.io");
+    assert_int_equal(c.disruption.members, 0);
+    assert_int_equal(c.disruption.head, 1);
+    assert_true(c.foreign);
+    assert_true(c.untried);
+    assert_string_equal(c.queue, "q");
+    cluster_free(&c);
+    json_decref(o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +453,7 @@ int main(void)
         cmocka_unit_test(metadata_and_conditions_are_decoded_without_the_record),
         cmocka_unit_test(many_targets_are_a_range_and_few_are_a_list_too),
         cmocka_unit_test(a_whole_spec_is_decoded),
+        cmocka_unit_test(security_disruption_and_manager_are_decoded),
         cmocka_unit_test(a_record_survives_encoding_and_decoding),
         cmocka_unit_test(an_older_answer_does_not_set_a_campaign_back),
         cmocka_unit_test(the_jobs_that_a_status_names_are_bounded),

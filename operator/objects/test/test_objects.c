@@ -206,17 +206,15 @@ static void a_changed_label_and_a_changed_service_are_noticed(void **state)
         json_t *labels = json_object_get(json_object_get(o, "metadata"), "labels");
         json_t *spec = json_object_get(o, "spec");
         bool service = i == CLUSTER_SERVICE || i == CLUSTER_HEAD_SERVICE;
-        FREE_AUTO char *before = objects_drift_print(o);
+        uint64_t before = objects_drift_print(wanted);
 
         json_object_set_new(labels, "more", json_string("of others"));
         json_object_set_new(spec, "clusterIPs", json_pack("[s]", "10.0.0.1"));
-        assert_false(objects_drifted(wanted, o)); /* defaults, and labels of others */
+        assert_true(objects_drift_print(o) == before); /* defaults, and labels of others */
         json_object_set_new(spec, "selector", json_pack("{s:s}", "app", "theirs"));
-        assert_int_equal(objects_drifted(wanted, o), service);
+        assert_int_equal(objects_drift_print(o) != before, service);
         json_object_set_new(labels, CLUSTER_LABEL_ROLE, json_string("theirs"));
-        assert_true(objects_drifted(wanted, o));
-        FREE_AUTO char *after = objects_drift_print(o);
-        assert_string_not_equal(before, after);
+        assert_true(objects_drift_print(o) != before);
         json_decref(o);
         json_decref(wanted);
     }
@@ -231,9 +229,9 @@ static void a_port_of_a_service_that_is_missing_or_changed_is_noticed(void **sta
 
     json_object_set_new(json_array_get(ports, 0), "nodePort", json_integer(30000));
     json_array_insert_new(ports, 0, json_pack("{s:i}", "port", 80));
-    assert_false(objects_drifted(wanted, o));
+    assert_true(objects_drift_print(wanted) == objects_drift_print(o));
     json_object_set_new(json_array_get(ports, 1), "port", json_integer(81));
-    assert_true(objects_drifted(wanted, o));
+    assert_true(objects_drift_print(wanted) != objects_drift_print(o));
     json_decref(o);
     json_decref(wanted);
 }
@@ -319,6 +317,18 @@ static void limits_of_faults_are_written_unless_they_are_the_defaults(void **sta
         assert_true(has_arg(o, "--head-absence-ms", "60000"));
         json_decref(o);
     }
+}
+
+static void the_head_alone_has_its_records_kept_by_members(void **state)
+{
+    struct cluster c = sample();
+    json_t *head = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
+    json_t *members = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
+
+    assert_true(names_arg(head, "--keepers"));
+    assert_false(names_arg(members, "--keepers"));
+    json_decref(head);
+    json_decref(members);
 }
 
 static int64_t grace(enum api_drain_mode mode, int64_t deadline_s)
@@ -470,14 +480,32 @@ static void a_members_pod_tells_a_changed_spec_from_a_changed_operator(void **st
     b = objects_build(&c, CLUSTER_MEMBER_SET, 4, "of another release");
     assert_string_equal(spec_of(a), spec_of(b));
     json_decref(b);
-    b = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
-    assert_null(spec_of(b)); /* what concerns members alone outdates no head */
-    json_decref(b);
     for (size_t i = 0; i < sizeof(change) / sizeof(*change); i++) {
         c = sample();
         change[i](&c);
         b = objects_build(&c, CLUSTER_MEMBER_SET, 4, "img");
         assert_string_not_equal(spec_of(a), spec_of(b));
+        json_decref(b);
+        json_decref(c.template);
+    }
+    json_decref(a);
+}
+
+static void what_concerns_members_alone_is_no_change_of_the_head(void **state)
+{
+    static const struct {
+        void (*change)(struct cluster *);
+        bool of_head;
+    } rows[] = {{take_slots, false}, {take_drain, false}, {take_image, true},
+                {take_faults, true}, {take_wait, true},   {take_template, true}};
+    struct cluster c = sample();
+    json_t *a = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        c = sample();
+        rows[i].change(&c);
+        json_t *b = objects_build(&c, CLUSTER_HEAD_SET, 1, "of another release");
+        assert_int_equal(strcmp(spec_of(a), spec_of(b)) != 0, rows[i].of_head);
         json_decref(b);
         json_decref(c.template);
     }
@@ -516,6 +544,102 @@ static void a_probe_pod_is_the_template_with_another_name(void **state)
     json_decref(pod);
 }
 
+static json_t *pod_security_of(int64_t user)
+{
+    struct cluster c = sample();
+
+    c.security.user = user;
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
+    json_t *security = json_incref(at(o, "spec.template.spec.securityContext"));
+    json_decref(o);
+    return security;
+}
+
+static void the_user_of_the_pods_is_that_of_the_spec_or_of_the_namespace(void **state)
+{
+    static const char *const ids[] = {"runAsUser", "runAsGroup", "fsGroup"};
+    json_t *usual = pod_security_of(CLUSTER_USER_DEFAULT), *chosen = pod_security_of(1234);
+    json_t *none = pod_security_of(CLUSTER_USER_OF_NAMESPACE);
+
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(json_integer_value(at(usual, ids[i])), 65532);
+        assert_int_equal(json_integer_value(at(chosen, ids[i])), 1234);
+        assert_null(at(none, ids[i]));
+    }
+    assert_true(json_is_true(at(none, "runAsNonRoot")));
+    json_decref(usual);
+    json_decref(chosen);
+    json_decref(none);
+}
+
+static char *spec_print_of(int64_t user)
+{
+    struct cluster c = sample();
+
+    c.security.user = user;
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
+    char *print = xstrdup(json_string_value(
+        json_object_get(at(o, "spec.template.metadata.annotations"), OBJECTS_SPEC)));
+    json_decref(o);
+    return print;
+}
+
+static void another_user_is_a_change_of_the_spec(void **state)
+{
+    FREE_AUTO char *usual = spec_print_of(CLUSTER_USER_DEFAULT);
+    FREE_AUTO char *chosen = spec_print_of(1234);
+
+    assert_string_not_equal(usual, chosen);
+}
+
+static void budgets_are_those_of_the_spec(void **state)
+{
+    struct cluster c = sample();
+
+    c.disruption = (struct cluster_disruption){.members = 3, .head = 0};
+    json_t *members = objects_build(&c, CLUSTER_PDB, 0, "img");
+    json_t *head = objects_build(&c, CLUSTER_HEAD_PDB, 0, "img");
+    assert_int_equal(json_integer_value(at(members, "spec.maxUnavailable")), 3);
+    assert_int_equal(json_integer_value(at(head, "spec.maxUnavailable")), 0);
+    json_decref(members);
+    json_decref(head);
+}
+
+static void the_label_of_a_queue_is_passed_on_to_the_sets_alone(void **state)
+{
+    struct cluster c = sample();
+
+    c.queue = (char *)"team";
+    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
+        json_t *o = objects_build(&c, (enum cluster_child)i, 1, "img");
+        const char *queue =
+            json_string_value(json_object_get(at(o, "metadata.labels"), CLUSTER_LABEL_QUEUE));
+
+        if (i == CLUSTER_HEAD_SET || i == CLUSTER_MEMBER_SET)
+            assert_string_equal(queue, "team");
+        else
+            assert_null(queue);
+        json_decref(o);
+    }
+}
+
+static void scheduler_and_pod_group_of_a_template_reach_the_pods(void **state)
+{
+    struct cluster c = sample();
+
+    c.template =
+        json_loads("{\"metadata\": {\"labels\": {\"scheduling.x-k8s.io/pod-group\": \"g\"}},"
+                   " \"spec\": {\"schedulerName\": \"gang\"}}",
+                   0, NULL);
+    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "img");
+    assert_string_equal(text(o, "spec.template.spec.schedulerName"), "gang");
+    assert_string_equal(json_string_value(json_object_get(at(o, "spec.template.metadata.labels"),
+                                                          "scheduling.x-k8s.io/pod-group")),
+                        "g");
+    json_decref(o);
+    json_decref(c.template);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -532,13 +656,20 @@ int main(void)
         cmocka_unit_test(addresses_are_published_before_readiness),
         cmocka_unit_test(pods_are_of_the_restricted_level),
         cmocka_unit_test(limits_of_faults_are_written_unless_they_are_the_defaults),
+        cmocka_unit_test(the_head_alone_has_its_records_kept_by_members),
         cmocka_unit_test(the_termination_grace_follows_from_the_drain),
         cmocka_unit_test(a_template_adds_and_replaces_by_name),
         cmocka_unit_test(the_head_has_resources_of_its_own),
         cmocka_unit_test(the_fingerprint_covers_everything_but_the_size),
         cmocka_unit_test(a_members_pod_tells_a_changed_spec_from_a_changed_operator),
+        cmocka_unit_test(what_concerns_members_alone_is_no_change_of_the_head),
         cmocka_unit_test(certificates_have_the_names_of_their_daemons),
         cmocka_unit_test(a_probe_pod_is_the_template_with_another_name),
+        cmocka_unit_test(the_user_of_the_pods_is_that_of_the_spec_or_of_the_namespace),
+        cmocka_unit_test(another_user_is_a_change_of_the_spec),
+        cmocka_unit_test(budgets_are_those_of_the_spec),
+        cmocka_unit_test(the_label_of_a_queue_is_passed_on_to_the_sets_alone),
+        cmocka_unit_test(scheduler_and_pod_group_of_a_template_reach_the_pods),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

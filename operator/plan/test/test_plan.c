@@ -290,12 +290,13 @@ static void a_terminating_pod_is_not_forced_while_its_node_answers(void **state)
     assert_actions(p, "");
 }
 
-static void the_heads_pod_of_a_lost_node_is_removed_when_its_members_have_given_it_up(void **state)
+static void the_heads_pod_of_a_lost_node_is_removed_long_before_its_members_give_it_up(void **state)
 {
     struct fix f;
 
     fix_settled(&f);
     f.c.faults = (struct api_faults)API_FAULTS_DEFAULTS;
+    assert_int_equal(f.c.faults.head_absence_ms, 300000);
     f.pods[0].deleting = f.pods[0].node_lost = true;
     fix_head_down(&f, FIX_NOW - 29000);
     PLAN(f);
@@ -729,7 +730,7 @@ int main(void)
         T(a_pod_that_cannot_start_with_its_old_template_is_replaced),
         T(a_pod_of_a_lost_node_is_removed_when_its_daemon_is_lost),
         T(a_terminating_pod_is_not_forced_while_its_node_answers),
-        T(the_heads_pod_of_a_lost_node_is_removed_when_its_members_have_given_it_up),
+        T(the_heads_pod_of_a_lost_node_is_removed_long_before_its_members_give_it_up),
         T(an_operator_killed_after_recording_puts_the_same_campaign),
         T(an_operator_killed_after_putting_waits_for_the_same_campaign),
         T(an_operator_killed_before_reducing_reduces_with_a_precondition),

@@ -60,11 +60,46 @@ static void members_that_are_missing_count_as_unavailable(void **state)
 
     fix_outdated(&f, 2);
     f.members[2].state = MEMBER_LOST;
+    f.pods[3].changed = false;
     PLAN(f);
     assert_update(p, 8, 8);
     f.members[4].state = MEMBER_DRAINING;
     PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_actions(q, "");
+}
+
+/* Member 3 is lost for a minute, and its container runs. */
+static void fix_lost_member(struct fix *f)
+{
+    fix_outdated(f, 1);
+    f->members[2].state = MEMBER_LOST;
+    f->pods[3].running_since_ms = FIX_NOW - 60000;
+}
+
+static void a_lost_daemon_with_an_old_template_does_not_hold_up_its_own_replacement(void **state)
+{
+    struct fix f;
+
+    fix_lost_member(&f);
+    PLAN(f);
+    assert_actions(p, "DeletePod x-3");
+    fix_lost_member(&f);
+    f.pods[3].running_since_ms = FIX_NOW - 1000; /* it may still join */
+    PLAN_AUTO struct plan *young = plan_make(fix_ages(&f));
+    assert_actions(young, "");
+    assert_int_equal(young->again_ms, PLAN_PARKED_MS - 1000);
+    fix_lost_member(&f);
+    f.pods[3].changed = false;
+    PLAN_AUTO struct plan *same = plan_make(fix_ages(&f));
+    assert_actions(same, "");
+    fix_lost_member(&f);
+    f.c.update.on_delete = true;
+    PLAN_AUTO struct plan *by_user = plan_make(fix_ages(&f));
+    assert_actions(by_user, "");
+    fix_lost_member(&f);
+    fix_head_down(&f, FIX_NOW);
+    PLAN_AUTO struct plan *blind = plan_make(fix_ages(&f));
+    assert_actions(blind, "");
 }
 
 static void nothing_is_replaced(struct fix *f)
@@ -232,12 +267,100 @@ static void a_suspension_supersedes_an_update(void **state)
     assert_int_equal(p->record.last.phase, CLUSTER_SUPERSEDED);
 }
 
+/* The user has changed the template, and all members have the new one. */
+static void fix_outdated_head(struct fix *f)
+{
+    fix_settled(f);
+    f->c.update.max_unavailable = f->c.disruption.head = 1;
+    f->in.head.idle = true;
+    f->pods[0].outdated = f->pods[0].changed = true;
+}
+
+static void the_head_is_replaced_last_while_its_end_ends_no_job(void **state)
+{
+    struct fix f;
+
+    fix_outdated_head(&f);
+    f.in.head.idle = false;
+    PLAN(f);
+    assert_actions(p, "");
+    f.in.head.idle = true;
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
+    assert_actions(q, "DeletePod x-head-0");
+    assert_false(q->actions[0].force);
+    f.pods[0].deleting = true;
+    PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
+    assert_actions(r, "");
+}
+
+static void the_head_is_not_replaced_before_its_members(void **state)
+{
+    struct fix f;
+
+    fix_outdated_head(&f);
+    f.pods[1].outdated = f.pods[1].changed = true;
+    PLAN(f);
+    assert_update(p, 1, 1);
+    f.pods[1].changed = f.pods[1].outdated = false;
+    f.pods[1].stale = true; /* its controller does not know it yet */
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
+    assert_actions(q, "");
+    f.pods[1].stale = false;
+    f.members[0].state = MEMBER_LOST;
+    PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
+    assert_actions(r, "");
+    f.members[0].state = MEMBER_WIRED;
+    f.in.child[CLUSTER_MEMBER_SET].current = false;
+    PLAN_AUTO struct plan *s = plan_make(fix_ages(&f));
+    for (size_t i = 0; i < s->n; i++)
+        assert_int_not_equal(s->actions[i].verb, PLAN_DELETE_POD);
+}
+
+static void the_head_is_not_replaced_while_a_campaign_runs(void **state)
+{
+    struct fix f;
+
+    fix_outdated_head(&f);
+    f.c.replicas = 4;
+    fix_shrink(&f, 5, 8, CLUSTER_DRAINING, API_PHASE_DRAINING);
+    PLAN(f);
+    assert_actions(p, "");
+}
+
+static void a_head_that_nobody_changed_or_that_the_user_keeps_is_not_replaced(void **state)
+{
+    struct fix f;
+
+    fix_outdated_head(&f);
+    f.pods[0].changed = false; /* a newer operator would make it differently */
+    PLAN(f);
+    assert_actions(p, "");
+    f.pods[0].changed = true;
+    f.c.update.on_delete = true;
+    PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
+    assert_actions(q, "");
+    f.c.update.on_delete = false;
+    f.c.disruption.head = 0;
+    PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
+    assert_actions(r, "");
+    f.c.disruption.head = 1;
+    fix_head_down(&f, FIX_NOW - 1000);
+    f.in.head.idle = true;
+    PLAN_AUTO struct plan *t = plan_make(fix_ages(&f));
+    assert_actions(t, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_head_is_replaced_last_while_its_end_ends_no_job),
+        cmocka_unit_test(the_head_is_not_replaced_before_its_members),
+        cmocka_unit_test(the_head_is_not_replaced_while_a_campaign_runs),
+        cmocka_unit_test(a_head_that_nobody_changed_or_that_the_user_keeps_is_not_replaced),
         cmocka_unit_test(the_highest_member_with_an_old_template_is_the_first),
         cmocka_unit_test(as_many_as_may_be_unavailable_leave_at_once),
         cmocka_unit_test(members_that_are_missing_count_as_unavailable),
+        cmocka_unit_test(a_lost_daemon_with_an_old_template_does_not_hold_up_its_own_replacement),
         cmocka_unit_test(no_update_begins_without_cause_head_or_the_whole_size),
         cmocka_unit_test(the_head_is_asked_and_its_pod_is_never_deleted),
         cmocka_unit_test(the_request_keeps_the_size),

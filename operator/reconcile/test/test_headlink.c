@@ -30,6 +30,7 @@ struct world {
     struct httpd *head;
     struct tls_ctx *tls;
     struct headlink *link;
+    char *pem[3]; /* borrowed by the link */
     struct loop_timer *guard;
     uint64_t at_ms[READINGS_MAX]; /* when the head was asked for its view */
     int nreadings, wanted;
@@ -142,9 +143,9 @@ static void start_head_and_link(struct world *w)
     FREE_AUTO char *address = xasprintf("127.0.0.1:%d", httpd_port(w->head));
     struct headlink_opts l = {.host = HOST,
                               .connect = address,
-                              .ca_pem = ca_pem,
-                              .cert_pem = cert,
-                              .key_pem = key,
+                              .ca_pem = w->pem[0] = xstrdup(ca_pem),
+                              .cert_pem = w->pem[1] = xstrdup(cert),
+                              .key_pem = w->pem[2] = xstrdup(key),
                               .on_change = on_change,
                               .on_warning = on_warning,
                               .arg = w};
@@ -167,6 +168,8 @@ static void setup(struct world *w)
 static void teardown(struct world *w)
 {
     headlink_destroy(w->link);
+    for (int i = 0; i < 3; i++)
+        free(w->pem[i]);
     httpd_destroy(w->head);
     tls_ctx_destroy(w->tls);
     loop_timer_destroy(w->guard);

@@ -1,36 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the status while pods are replaced. */
-#include "operator/plan/test/fixture.h"
-#include "operator/status/status.h"
-
-static json_t *build(struct fix *f)
-{
-    PLAN_AUTO struct plan *p = plan_make(fix_ages(f));
-
-    return status_build(&f->in, p, NULL);
-}
-
-static const char *field_of(const json_t *status, const char *type, const char *field)
-{
-    const json_t *c;
-    size_t i;
-
-    json_array_foreach(json_object_get(status, "conditions"), i, c)
-    {
-        if (strcmp(json_string_value(json_object_get(c, "type")), type) == 0)
-            return json_string_value(json_object_get(c, field));
-    }
-    fail_msg("no condition %s", type);
-    return NULL;
-}
+/* Tests of the status while pods are replaced, and after a restart of the operator. */
+#include "operator/status/test/built.h"
 
 static void assert_condition(const json_t *status, const char *type, const char *value,
                              const char *reason, const char *message)
 {
-    assert_string_equal(field_of(status, type, "status"), value);
-    assert_string_equal(field_of(status, type, "reason"), reason);
-    if (!strstr(field_of(status, type, "message"), message))
-        fail_msg("'%s' does not say '%s'", field_of(status, type, "message"), message);
+    assert_string_equal(find_field(status, type, "status"), value);
+    assert_string_equal(find_field(status, type, "reason"), reason);
+    if (!strstr(find_field(status, type, "message"), message))
+        fail_msg("'%s' does not say '%s'", find_field(status, type, "message"), message);
 }
 
 /* The update of member 8 is recorded; the head reports it in `phase`. */
@@ -56,7 +34,7 @@ static void a_draining_update_names_the_jobs_and_how_far_it_is(void **state)
     fix_update(&f, CLUSTER_DRAINING, API_PHASE_DRAINING);
     f.reported[0].nwaiting = 1;
     f.reported[0].waiting = &job;
-    json_t *s = build(&f);
+    json_t *s = build_status(&f);
     assert_condition(s, "Progressing", "True", "Updating",
                      "daemon 8: being replaced; the drain waits for 1 job: j (1 rank); 0 of 8 "
                      "members have the present template.");
@@ -76,10 +54,27 @@ static void between_two_campaigns_the_update_goes_on(void **state)
     f.view.ncampaigns = 0;
     f.pods[8].outdated = f.pods[8].changed = false;
     f.members[7].state = MEMBER_REPORTED; /* the new daemon joins */
-    json_t *s = build(&f);
+    json_t *s = build_status(&f);
     assert_condition(s, "Progressing", "True", "Updating", "1 of 8 members have the present");
     assert_condition(s, "Progressing", "True", "Updating", "7 are wired");
     assert_int_equal(json_integer_value(json_object_get(s, "updatedReplicas")), 1);
+    json_decref(s);
+}
+
+static void the_head_s_pod_is_the_last_and_the_status_says_what_it_waits_for(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.c.disruption.head = 1;
+    f.pods[0].outdated = f.pods[0].changed = true;
+    json_t *s = build_status(&f);
+    assert_condition(s, "Progressing", "True", "Updating", "x-head-0 is replaced when no job");
+    assert_condition(s, "Ready", "False", "Updating", "x-head-0");
+    json_decref(s);
+    f.c.disruption.head = 0;
+    s = build_status(&f);
+    assert_condition(s, "Progressing", "False", "OutdatedPods", "x-head-0");
     json_decref(s);
 }
 
@@ -99,7 +94,7 @@ static void a_pod_that_cannot_start_pauses_it_with_the_reason(void **state)
     f.members[7].state = MEMBER_PARKED;
     PLAN(f);
     assert_actions(p, "");
-    json_t *s = build(&f);
+    json_t *s = build_status(&f);
     assert_condition(s, "Progressing", "False", "ImagePullFailed", "x-8");
     json_decref(s);
 }
@@ -110,7 +105,7 @@ static void a_silent_head_replaces_nothing(void **state)
 
     fix_update(&f, CLUSTER_DRAINING, API_PHASE_DRAINING);
     fix_head_down(&f, FIX_NOW - 60000);
-    json_t *s = build(&f);
+    json_t *s = build_status(&f);
     assert_condition(s, "Progressing", "True", "HeadUnreachable", "No pod is replaced until");
     json_decref(s);
 }
@@ -129,7 +124,7 @@ static void its_beginning_and_end_are_events(void **state)
     char said[512] = "";
 
     fix_update(&f, CLUSTER_RECORDED, -1);
-    json_t *b = build(&f);
+    json_t *b = build_status(&f);
     json_t *a = json_deep_copy(b);
     json_object_del(a, "campaign");
     status_events(a, b, collect, said);
@@ -153,14 +148,32 @@ static void its_beginning_and_end_are_events(void **state)
     json_decref(d);
 }
 
+static void a_restart_of_the_operator_alone_changes_no_status(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    json_t *before = build_status(&f);
+    f.c.status = before;
+    f.c.conditions = json_object_get(before, "conditions");
+    f.in.head = (struct plan_head){.link = PLAN_LINK_CONNECTING};
+    json_t *s = build_status(&f);
+    assert_int_equal(json_integer_value(json_object_get(s, "readyReplicas")), 8);
+    assert_true(json_equal(s, before));
+    json_decref(s);
+    json_decref(before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_draining_update_names_the_jobs_and_how_far_it_is),
         cmocka_unit_test(between_two_campaigns_the_update_goes_on),
+        cmocka_unit_test(the_head_s_pod_is_the_last_and_the_status_says_what_it_waits_for),
         cmocka_unit_test(a_pod_that_cannot_start_pauses_it_with_the_reason),
         cmocka_unit_test(a_silent_head_replaces_nothing),
         cmocka_unit_test(its_beginning_and_end_are_events),
+        cmocka_unit_test(a_restart_of_the_operator_alone_changes_no_status),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,6 +23,8 @@ struct world {
     char *body;
     int replies;
     int drains;
+    int keeps, kept_groups;
+    int keeps_at_reply;   /* how often records had been kept when the last answer was given */
     int replies_at_drain; /* how many answers had been given when core's actions were taken last */
     bool slow;            /* the reader of lines takes no more */
     int slow_readers;     /* calls */
@@ -44,6 +46,18 @@ static void on_drain(void *arg)
     }
 }
 
+static void on_keep(void *arg)
+{
+    struct world *w = arg;
+    struct out_act act;
+
+    w->keeps++;
+    if (!core_next_records(w->core, &act))
+        return;
+    w->kept_groups++;
+    out_act_free(&act);
+}
+
 static void on_reply(uint64_t conn, int status, const char *body, void *arg)
 {
     struct world *w = arg;
@@ -53,6 +67,7 @@ static void on_reply(uint64_t conn, int status, const char *body, void *arg)
     w->status = status;
     w->body = xstrdup(body);
     w->replies++;
+    w->keeps_at_reply = w->keeps;
 }
 
 static int on_line(uint64_t conn, const char *event, void *arg)
@@ -79,7 +94,7 @@ static void on_slow(uint64_t conn, void *arg)
 static int setup_daemon(void **state, uint32_t vpid)
 {
     struct world *w = xcalloc(1, sizeof(*w));
-    struct ctl_opts opts = {.drain = on_drain, .drain_arg = w};
+    struct ctl_opts opts = {.keep = on_keep, .drain = on_drain, .drain_arg = w};
     struct core_opts co = {.vpid = vpid,
                            .cluster = "local/test",
                            .host = "here",
@@ -89,6 +104,7 @@ static int setup_daemon(void **state, uint32_t vpid)
                            .head_port = 1,
                            .radix = 2,
                            .incarnation = vpid ? 0 : 0x5f3a,
+                           .keeps_records = vpid == 0,
                            .size = 4};
 
     w->loop = loop_create(NULL);
@@ -469,12 +485,25 @@ static void the_answer_is_given_before_core_s_actions_are_taken(void **state)
     assert_int_equal(w->replies_at_drain, 1);
 }
 
+static void what_is_answered_is_kept_before(void **state)
+{
+    struct world *w = *state;
+
+    put_size(w, 1, 2);
+    assert_int_equal(w->keeps, 1);
+    assert_int_equal(w->keeps_at_reply, 1);
+    assert_int_equal(w->kept_groups, 1);
+    call(w, "GET", "/v1/dvm", ""); /* it changes nothing */
+    assert_int_equal(w->kept_groups, 1);
+}
+
 #define HEAD(f) cmocka_unit_test_setup_teardown(f, setup_head, teardown)
 #define MEMBER(f) cmocka_unit_test_setup_teardown(f, setup_member, teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        HEAD(what_is_answered_is_kept_before),
         HEAD(an_unknown_path_is_not_found),
         HEAD(a_known_path_with_another_method_is_not_allowed),
         HEAD(a_body_that_is_no_object_is_a_bad_request_and_changes_nothing),

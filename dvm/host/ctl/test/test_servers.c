@@ -411,6 +411,7 @@ static void metrics_of_a_member_have_no_values_of_the_head(void **state)
     assert_null(strstr(a.text, "dvm_members{"));
     assert_non_null(strstr(a.text, "dvm_links{state=\"up\"} 0\n"));
     assert_non_null(strstr(a.text, "# TYPE dvm_links_lost_total counter\n"));
+    assert_non_null(strstr(a.text, "dvm_tls_handshakes_total{kind=\"resumed\"} 0\n"));
 }
 
 #define HEAD(f) cmocka_unit_test_setup_teardown(f, setup_head, teardown)

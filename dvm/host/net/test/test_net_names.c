@@ -11,6 +11,7 @@
 #include <event2/dns_struct.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <netinet/tcp.h>
 #include <strings.h>
 #include <sys/socket.h>
 
@@ -316,6 +317,49 @@ static void an_address_that_has_no_host_any_more_delays_by_the_stagger(void **st
     stop_names(&s);
 }
 
+/* Sockets of this network that wait for an answer of that port. */
+static int count_calls(uint16_t port)
+{
+    char line[512], *at;
+    int n = 0;
+    FILE *f = fopen("/proc/self/net/tcp", "r");
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        at = line; /* number: address:port address:port state */
+        for (int i = 0; i < 3 && at; i++)
+            at = strchr(at + 1, ':');
+        if (at && strtoul(at + 1, &at, 16) == port)
+            n += strtoul(at, NULL, 16) == TCP_SYN_SENT;
+    }
+    assert_int_equal(fclose(f), 0);
+    return n;
+}
+
+static void an_address_that_does_not_answer_is_tried_anew_by_another_socket(void **state)
+{
+    struct names s;
+    int fds[4], others;
+
+    start_names(&s, *state);
+    s.f.cli.net->stagger_ms = STAGGER_MS;
+    dial_name(&s, SERVICE);
+    break_connection(&s);
+    end_server(&s);
+    fill_backlog(&s, fds);
+    others = count_calls(s.join);
+    CALL(&s.f, net_connect_tls(s.f.cli.net, SERVICE, s.join, DIAL_MS));
+    while (count_calls(s.join) < others + 3)
+        fix_run_for(&s.f, STAGGER_MS);
+    for (int i = 0; i < 4; i++)
+        close(fds[i]);
+    start_server_again(&s, s.certs->head);
+    s.f.cli.opened = 0;
+    RUN_UNTIL(&s.f, s.f.cli.opened);
+    assert_int_equal(count_calls(s.join), 0);
+    stop_names(&s);
+}
+
 static void an_address_that_another_cluster_has_taken_is_doubted(void **state)
 {
     struct names s;
@@ -455,6 +499,7 @@ int main(void)
         cmocka_unit_test(a_reconnect_needs_no_name_server),
         cmocka_unit_test(an_address_that_has_changed_is_found),
         cmocka_unit_test(an_address_that_has_no_host_any_more_delays_by_the_stagger),
+        cmocka_unit_test(an_address_that_does_not_answer_is_tried_anew_by_another_socket),
         cmocka_unit_test(an_address_that_another_cluster_has_taken_is_doubted),
         cmocka_unit_test(a_doubted_address_is_tried_while_no_name_server_answers),
         cmocka_unit_test(silent_name_servers_are_the_reported_reason),

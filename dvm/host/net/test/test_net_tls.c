@@ -343,6 +343,62 @@ static void note_done(void *arg)
     loop_stop(f->loop);
 }
 
+/* The server closes with unread input, so the client's connection is reset. */
+static void reset_connection(struct fix *f)
+{
+    char *data = xcalloc(1, PIECE);
+
+    CALL(f, net_pause(f->srv.net, f->srv.conn, true));
+    for (int i = 0; i < 10; i++)
+        CALL(f, net_send(f->cli.net, f->cli.conn, data, PIECE));
+    fix_run_for(f, 5);
+    CALL(f, net_close(f->srv.net, f->srv.conn, false));
+    RUN_UNTIL(f, f->cli.closed);
+    fix_run_for(f, 1);
+    free(data);
+}
+
+static void a_reconnect_after_a_reset_resumes_the_session(void **state)
+{
+    struct fix f;
+    uint16_t port = connect_pair(&f, *state);
+    struct net_handshakes h;
+
+    for (uint64_t i = 1; i <= 3; i++) {
+        reset_connection(&f);
+        f.srv.opened = f.cli.opened = f.cli.closed = 0;
+        CALL(&f, net_connect_tls(f.cli.net, "127.0.0.1", port, 10000));
+        RUN_UNTIL(&f, f.srv.opened && f.cli.opened);
+        assert_string_equal(f.srv.peer.role, "member");
+        assert_string_equal(f.srv.peer.name, "x-1");
+        assert_string_equal(f.srv.peer.cluster, "red");
+        assert_string_equal(f.cli.peer.role, "head");
+        h = net_handshakes(f.cli.net);
+        assert_true(h.full == 1 && h.resumed == i);
+        h = net_handshakes(f.srv.net);
+        assert_true(h.full == 1 && h.resumed == i);
+    }
+    fix_fini(&f);
+}
+
+static void a_reconnect_is_refused_when_the_authority_is_no_longer_trusted(void **state)
+{
+    struct certs *c = *state;
+    FREE_AUTO char *red = tls_ca_cert_pem(c->red.ca);
+    FREE_AUTO char *blue = tls_ca_cert_pem(c->blue.ca);
+    struct fix f;
+    uint16_t port = connect_pair(&f, c);
+
+    reset_connection(&f);
+    pki_write(&c->red, "ca.pem", blue);
+    f.srv.opened = f.cli.opened = f.cli.closed = 0;
+    CALL(&f, net_connect_tls(f.cli.net, "127.0.0.1", port, 10000));
+    RUN_UNTIL(&f, f.cli.closed);
+    assert_int_equal(f.srv.opened + f.cli.opened, 0);
+    pki_write(&c->red, "ca.pem", red);
+    fix_fini(&f);
+}
+
 static void finish_delivers_everything_and_reports_its_end_once(void **state)
 {
     char *data = xcalloc(1, PIECE);
@@ -431,6 +487,8 @@ int main(void)
         cmocka_unit_test(bytes_that_are_no_tls_are_refused),
         cmocka_unit_test(a_connection_without_a_message_leaves_nothing_behind),
         cmocka_unit_test(a_plain_close_is_seen_by_the_peer_only),
+        cmocka_unit_test(a_reconnect_after_a_reset_resumes_the_session),
+        cmocka_unit_test(a_reconnect_is_refused_when_the_authority_is_no_longer_trusted),
         cmocka_unit_test(finish_delivers_everything_and_reports_its_end_once),
         cmocka_unit_test(an_interrupted_finish_is_not_reported),
         cmocka_unit_test(a_paused_connection_resumes_where_it_was),

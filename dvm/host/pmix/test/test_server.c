@@ -254,8 +254,8 @@ static const char *value_of(char *const *env, const char *name)
 
 static void do_environment(void)
 {
-    char *base[] = {"PATH=/bin", "OMPI_MCA_mpi_yield_when_idle=0", "OMPI_COMM_WORLD_RANK=77",
-                    "PMIX_RANK=77", NULL};
+    char *base[] = {"PATH=/bin",    "OMPI_MCA_mpi_yield_when_idle=0", "OMPI_COMM_WORLD_RANK=77",
+                    "PMIX_RANK=77", "OMPI_FILE_LOCATION=/x/9.0/77",   NULL};
     struct err err = {0};
     struct fix f;
     char **env;
@@ -272,6 +272,7 @@ static void do_environment(void)
     EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_SIZE"), "4") == 0);
     EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_LOCAL_RANK"), "1") == 0);
     EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_LOCAL_SIZE"), "2") == 0);
+    EXPECT(strstr(value_of(env, "OMPI_FILE_LOCATION"), "/9.1/2"));
     EXPECT(strcmp(value_of(env, "OMPI_MCA_schizo"), "^orte") == 0);
     EXPECT(strcmp(value_of(env, "OMPI_MCA_mpi_yield_when_idle"), "0") == 0);
     pmix_srv_env_free(env);

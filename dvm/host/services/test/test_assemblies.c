@@ -107,16 +107,33 @@ a_disconnect_of_whole_jobs_ends_assemblies_that_were_connected_rank_by_rank(void
 
 static void the_processes_of_a_job_that_has_ended_are_not_notified(void **state)
 {
+    const struct pmix_srv_proc three[] = {ranks[0], ranks[1], {"a.3", 0}};
     struct assemblies *a = assemblies_create(NULL);
 
-    assemblies_connect(a, ranks, 2);
+    assemblies_connect(a, three, 3);
     assemblies_job_ended(a, "a.1");
     lose_rank(a, false, "");
-    assert_int_equal(notified.nto, 1);
+    assert_int_equal(notified.nto, 2);
     assert_notified(0, "a.2", 1);
+    assert_notified(1, "a.3", 0);
     assemblies_job_ended(a, "a.2");
     lose_rank(a, false, "");
     assert_int_equal(notified.nto, 0);
+    assemblies_destroy(a);
+}
+
+/* A parent whose children end without a disconnect. */
+static void an_assembly_that_only_one_job_is_left_of_is_not_kept(void **state)
+{
+    struct assemblies *a = assemblies_create(NULL);
+
+    for (unsigned i = 0; i < ASSEMBLIES_MAX; i++) {
+        assemblies_connect(a, ranks, 2);
+        assemblies_job_ended(a, "a.1");
+    }
+    assemblies_connect(a, ranks, 2);
+    lose_rank(a, false, "");
+    assert_int_equal(notified.nto, 2);
     assemblies_destroy(a);
 }
 
@@ -144,6 +161,7 @@ int main(void)
         cmocka_unit_test(
             a_disconnect_of_whole_jobs_ends_assemblies_that_were_connected_rank_by_rank),
         cmocka_unit_test(the_processes_of_a_job_that_has_ended_are_not_notified),
+        cmocka_unit_test(an_assembly_that_only_one_job_is_left_of_is_not_kept),
         cmocka_unit_test(no_more_assemblies_are_kept_than_the_limit),
     };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of the codec between daemon and spawner: accepted input survives encode and
- * decode. */
+ * decode. It also reads the file of paths for cleanup, which has the same commands. */
 /* clang -fsanitize=fuzzer,address,undefined; corpus: dvm/host/spawner/test/corpus/spawn_msg */
+#include "dvm/host/spawner/clean_journal.h"
 #include "dvm/host/spawner/spawn_msg.h"
 
 #include <stdlib.h>
@@ -59,12 +60,24 @@ static void rank(const uint8_t *data, size_t size)
     spawn_msg_spec_free(&s);
 }
 
+static void on_record(const struct spawn_cmd *c, void *arg)
+{
+    if (c->kind != SPAWN_CMD_CLEAN_ADD && c->kind != SPAWN_CMD_CLEAN_RUN)
+        abort();
+}
+
+static void decode_journal(const uint8_t *data, size_t size)
+{
+    clean_journal_decode(data, size, on_record, NULL);
+}
+
 /* The first byte chooses the decoder. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static void (*const decoders[])(const uint8_t *data, size_t size) = {command, report, rank};
+    static void (*const decoders[])(const uint8_t *data, size_t size) = {command, report, rank,
+                                                                         decode_journal};
 
     if (size)
-        decoders[data[0] % 3](data + 1, size - 1);
+        decoders[data[0] % 4](data + 1, size - 1);
     return 0;
 }

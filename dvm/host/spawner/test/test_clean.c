@@ -2,6 +2,7 @@
 /* The spawner's cleaners: their number, their time limit, and the scopes that wait. The clock is
  * the test's. A child that removes is stopped at its first instruction, so the test decides how
  * long it takes. */
+#include "dvm/host/spawner/clean_journal.h"
 #include "dvm/host/spawner/remove.h"
 #include "dvm/host/spawner/spawn_sock.h"
 #include "dvm/host/spawner/spawner_private.h"
@@ -56,6 +57,7 @@ static int setup(void **state)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair),
                      0);
+    f->sp.journal = clean_journal_create("", 0);
     f->sp.sock = pair[0];
     f->daemon = pair[1];
     snprintf(f->dir, sizeof(f->dir), "/tmp/test_clean.XXXXXX");
@@ -77,6 +79,7 @@ static int teardown(void **state)
 
     stop_children = false;
     spawner_clean_all(&f->sp);
+    clean_journal_destroy(f->sp.journal);
     close(f->sp.sock);
     close(f->daemon);
     rmdir(f->dir);

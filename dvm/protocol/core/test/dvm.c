@@ -21,6 +21,9 @@ struct sim *dvm_boot(const struct dvm_shape *d)
                          .seed = SEED,
                          .delay_ms = d->delay_ms ? d->delay_ms : 3,
                          .backlog_max = d->backlog_max,
+                         .disk = d->disk,
+                         .keepers = d->keepers,
+                         .faults = d->faults,
                          .trace = getenv("SIM_TRACE") != NULL};
     struct sim *s = sim_create(&o);
 
@@ -126,4 +129,45 @@ void dvm_wait_job(struct sim *s, size_t job, int code)
 {
     assert_true(sim_until(s, dvm_job_over, &job, 60000));
     assert_int_equal(sim_job(s, job)->exit_code, code);
+}
+
+void dvm_put_campaign(struct sim *s, const char *id, const struct api_campaign_request *r)
+{
+    struct core *head = sim_core(s, 0);
+    struct api_campaign record;
+    enum api_reason reason;
+    struct err err = {0};
+
+    core_time(head, sim_now(s), sim_now(s));
+    if (core_campaign_put(head, id, r, &record, &reason, &err) < 0)
+        fail_msg("%s", err.msg);
+    api_campaign_free(&record);
+    sim_drain(s, 0);
+}
+
+void dvm_replace_head(struct sim *s)
+{
+    sim_crash(s, 0);
+    sim_for(s, DVM_AWAY_MS);
+    sim_start(s, 0);
+}
+
+void dvm_replace_head_at_once(struct sim *s)
+{
+    sim_break(s, 0, 1);
+    sim_break(s, 0, 2);
+    dvm_replace_head(s);
+}
+
+bool dvm_head_known(struct sim *s, void *arg)
+{
+    struct epoch now = core_inspect_epoch(sim_core(s, 0));
+
+    for (uint32_t v = 1; v <= *(uint32_t *)arg; v++) {
+        const struct core *c = sim_core(s, v);
+
+        if (!c || core_state(c) != CORE_WIRED || !members_current(core_inspect_members(c), 0, now))
+            return false;
+    }
+    return true;
 }

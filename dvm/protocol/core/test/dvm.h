@@ -10,6 +10,8 @@
 /* Time in which a daemon that has crashed is declared lost. */
 #define DVM_LOSS_MS (API_FAULTS_LINK_GRACE_MS + 3000)
 
+#define DVM_AWAY_MS 700 /* without a head */
+
 struct dvm_shape {
     uint32_t members; /* vpids 1..members may join; the first size bound */
     uint32_t started; /* 1..started join at once */
@@ -18,6 +20,9 @@ struct dvm_shape {
     uint32_t slots;
     uint64_t delay_ms; /* 0: 3 */
     size_t backlog_max;
+    bool disk;                     /* the head's records are kept on its disk */
+    bool keepers;                  /* by members */
+    struct api_faults faults;      /* zeroed: the defaults */
     const struct sim_hooks *hooks; /* NULL: no watcher; copied */
 };
 
@@ -32,6 +37,14 @@ enum api_phase dvm_phase(struct sim *s, const char *id);
 /* For sim_until(): the campaign of the id *arg is known, and complete. */
 bool dvm_complete(struct sim *s, void *arg);
 void dvm_wait_complete(struct sim *s, const char *id, uint64_t within_ms);
+/* Fails the test if the head refuses it. */
+void dvm_put_campaign(struct sim *s, const char *id, const struct api_campaign_request *r);
+/* The head's process ends, and another one begins DVM_AWAY_MS later. */
+void dvm_replace_head(struct sim *s);
+/* The same; frames between the head and vpids 1 and 2 that are under way are lost too. */
+void dvm_replace_head_at_once(struct sim *s);
+/* For sim_until(): members 1 to *arg (uint32_t) are wired and know the epoch of the head. */
+bool dvm_head_known(struct sim *s, void *arg);
 uint32_t dvm_bound(struct sim *s); /* the head's present size in members */
 void dvm_put_size(struct sim *s, uint64_t sequence, uint32_t members);
 /* For sim_until(): the job with index *arg has ended, as its submitter sees it. */

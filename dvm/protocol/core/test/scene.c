@@ -17,7 +17,7 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
     struct cur c = cur_of(data, len);
     struct frame f;
 
-    if (frame_decode(&c, &f, NULL) == 0 && f.src <= MEMBERS && f.type < MSG_ROUTED)
+    if (frame_decode(&c, &f, NULL) == 0 && f.src <= MEMBERS && !msg_is_routed(f.type))
         s->links[vpid][f.src] = conn;
 }
 
@@ -89,7 +89,7 @@ static void open_joiner(struct scene *s)
     s->core = core_create(&o, 1000, 1000);
     core_tick(s->core);
     drain(s, &a);
-    core_conn_open(s->core, s->conn, false, API_ROLE_HEAD, "sim");
+    core_conn_open(s->core, s->conn, &(struct core_conn){.role = API_ROLE_HEAD, .cluster = "sim"});
     drain(s, &a);
 }
 
@@ -98,7 +98,9 @@ static void open_stranger(struct scene *s)
     struct scene_answer a = {0};
 
     s->conn = FIRST_CONN + ++s->conns;
-    core_conn_open(s->core, s->conn, true, API_ROLE_MEMBER, "sim");
+    core_conn_open(
+        s->core, s->conn,
+        &(struct core_conn){.incoming = true, .role = API_ROLE_MEMBER, .cluster = "sim"});
     drain(s, &a);
 }
 
@@ -145,7 +147,7 @@ void scene_input(struct scene *s, const uint8_t *data, size_t len, struct scene_
 /* The peer greets again as it did the first time. */
 static void greet(struct scene *s)
 {
-    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1};
+    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1, 0, {0}};
     struct msg m = {.type = MSG_HELLO,
                     .hello = {.why = HELLO_RESUME,
                               .cluster = "sim",
@@ -182,9 +184,9 @@ void scene_again(struct scene *s)
 
 static void put_nidmap(struct buf *b, struct msg *m)
 {
-    struct msg_member list[] = {{0, {5, 1}, "n0", "x-0", 7000, 0},
-                                {3, {5, 9}, "n3", "10.0.0.3", 7001, 4},
-                                {4, {5, 12}, "n4", "10.0.0.4", 7001, 4}};
+    struct msg_member list[] = {{0, {5, 1}, "n0", "x-0", 7000, 0, 0, {0}},
+                                {3, {5, 9}, "n3", "10.0.0.3", 7001, 4, 1, {(char *)"fd00::3"}},
+                                {4, {5, 12}, "n4", "10.0.0.4", 7001, 4, 0, {0}}};
     struct members t;
 
     members_init(&t, 0, 2);
@@ -200,16 +202,16 @@ void scene_frame(const struct scene *s, unsigned type, struct buf *b)
 {
     uint64_t version = core_stats(s->core).version;
     struct epoch own = core_inspect_epoch(s->core);
-    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1};
+    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1, 0, {0}};
     struct msg m = sample_msg(type);
     struct frame f = {.traffic = CLASS_CONTROL,
                       .type = (uint16_t)type,
                       .src = s->peer,
                       .dst = s->self,
                       .src_epoch = s->peer_epoch,
-                      .dst_ctr = type < MSG_ROUTED ? 0 : (uint32_t)own.ctr,
+                      .dst_ctr = !msg_is_routed(type) ? 0 : (uint32_t)own.ctr,
                       .version = version,
-                      .seq = type < MSG_ROUTED ? 0 : 1};
+                      .seq = !msg_is_routed(type) ? 0 : 1};
     BUF_AUTO struct buf nidmap = {0};
 
     if (type == MSG_SNAPSHOT)
@@ -254,6 +256,8 @@ static void put_members(const struct members *t, struct buf *b)
         buf_put_str(b, facts.address);
         buf_put_u16(b, facts.port);
         buf_put_u32(b, facts.slots);
+        for (size_t i = 0; i < facts.nmore; i++)
+            buf_put_str(b, facts.more[i]);
         msg_member_free(&facts);
         buf_put_u32(b, x->slots_used);
     }

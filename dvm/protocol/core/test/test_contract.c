@@ -153,6 +153,29 @@ static void c1_a_job_that_a_resize_catches_is_held_and_launched_on_the_new_membe
     sim_destroy(s);
 }
 
+/* The job fits when it comes, and the second shrink leaves no room for it before its map. */
+static void c1_a_job_that_is_held_before_its_map_waits_when_a_shrink_leaves_no_room(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+    size_t job;
+
+    wait_wired(s, 4);
+    put(s, "first", 1, 4, 4, NULL);
+    job = sim_submit(s, 0, 6, 10, 0);
+    assert_int_equal(sim_job(s, job)->state, JOB_WAITING_FOR_DAEMONS);
+    put(s, "second", 2, 2, 3, NULL);
+    dvm_wait_complete(s, "second", 30000);
+    sim_for(s, 1000);
+    assert_false(sim_job(s, job)->done);
+    dvm_put_size(s, 3, 4);
+    for (uint32_t v = 2; v <= 4; v++) {
+        sim_crash(s, v); /* its pod is removed, and made again */
+        sim_start(s, v);
+    }
+    dvm_wait_job(s, job, 0);
+    sim_destroy(s);
+}
+
 static void c2_nothing_maps_to_a_daemon_that_a_shrink_names(void **state)
 {
     struct sim *s = boot(3, 3, 2);
@@ -234,6 +257,26 @@ static void c3_a_job_that_is_mapped_on_survivors_only_launches_as_it_was_mapped(
     assert_true(job_of(s, job).mapped);
     dvm_wait_job(s, job, 0);
     assert_int_equal(core_stats(sim_core(s, 0)).remapped, 0);
+    sim_destroy(s);
+}
+
+/* One slot is free, on daemon 4. The shrink of 4 drains when the job is to be sent there. */
+static void c3_a_job_that_is_mapped_to_a_draining_daemon_is_mapped_again(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+    size_t first, job;
+
+    wait_wired(s, 4);
+    first = sim_submit(s, 0, 7, 2000, 0);
+    sim_for(s, 500);
+    job = sim_submit(s, 0, 1, 3000, 0);
+    assert_true(job_maps_to(s, job, 4));
+    put(s, "c", 1, 4, 4, NULL);
+    sim_for(s, 500);
+    assert_int_equal(sim_ranks(s, 4), 1);
+    assert_false(job_maps_to(s, job, 4));
+    dvm_wait_job(s, first, 0);
+    dvm_wait_job(s, job, 0);
     sim_destroy(s);
 }
 
@@ -700,10 +743,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c1_a_job_that_a_resize_catches_is_held_and_launched_on_the_new_membership),
+        cmocka_unit_test(c1_a_job_that_is_held_before_its_map_waits_when_a_shrink_leaves_no_room),
         cmocka_unit_test(c2_nothing_maps_to_a_daemon_that_a_shrink_names),
         cmocka_unit_test(c2_nothing_maps_to_a_daemon_that_is_not_wired_yet),
         cmocka_unit_test(c3_no_launch_data_goes_to_a_leaving_daemon_and_its_job_is_mapped_again),
         cmocka_unit_test(c3_a_job_that_is_mapped_on_survivors_only_launches_as_it_was_mapped),
+        cmocka_unit_test(c3_a_job_that_is_mapped_to_a_draining_daemon_is_mapped_again),
         cmocka_unit_test(c4_a_grow_and_a_shrink_hold_at_the_map_boundary),
         cmocka_unit_test(c4_a_shrink_holds_at_the_launch_boundary),
         cmocka_unit_test(c4_a_grow_does_not_hold_at_the_launch_boundary),

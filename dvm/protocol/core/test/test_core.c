@@ -87,6 +87,23 @@ static void the_end_of_a_job_waits_for_its_output_only(void **state)
     sim_destroy(s);
 }
 
+static void a_job_counts_as_running_from_its_launch_to_its_end(void **state)
+{
+    struct sim *s = boot(3, 2, 2);
+
+    wait_wired(s, 3);
+    assert_int_equal(core_jobs_bound(sim_core(s, 0)), 0);
+    size_t runs = sim_submit(s, 0, 6, 50, 0), waits = sim_submit(s, 0, 6, 50, 0);
+    while (sim_ranks(s, 3) == 0)
+        sim_for(s, 1);
+    assert_int_equal(core_jobs_bound(sim_core(s, 0)), 1);
+    assert_int_equal(core_jobs_bound(sim_core(s, 1)), 0);
+    dvm_wait_job(s, runs, 0);
+    dvm_wait_job(s, waits, 0);
+    assert_int_equal(core_jobs_bound(sim_core(s, 0)), 0);
+    sim_destroy(s);
+}
+
 static void a_failing_rank_gives_its_code_and_ends_the_others(void **state)
 {
     struct sim *s = boot(3, 2, 1);
@@ -374,7 +391,7 @@ static void a_cancel_does_not_undo_a_later_size_or_another_shrink(void **state)
     sim_destroy(s);
 }
 
-static void a_size_sequence_is_not_used_for_two_sizes(void **state)
+static void a_size_is_refused_above_the_limit_or_with_the_number_of_another(void **state)
 {
     struct sim *s = boot(2, 2, 1);
     struct api_size in = {.sequence = 7, .members = 2};
@@ -387,6 +404,10 @@ static void a_size_sequence_is_not_used_for_two_sizes(void **state)
     assert_int_equal(reason, API_REASON_SEQUENCE_TOO_OLD);
     assert_int_equal(dvm_bound(s), 1);
     dvm_put_size(s, 7, 1); /* a repetition changes nothing */
+    in = (struct api_size){.sequence = 8, .members = VPID_MAX + 1};
+    assert_int_equal(core_size_put(sim_core(s, 0), &in, &out, &reason, &err), -1);
+    assert_int_equal(reason, API_REASON_BAD_REQUEST);
+    assert_int_equal(dvm_bound(s), 1);
     sim_destroy(s);
 }
 
@@ -420,7 +441,9 @@ static void a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own(void 
     hello.hello.version = core_stats(sim_core(s, 1)).version;
     end.shutdown.op = hello.hello.version + 1;
     api_dvm_free(&d);
-    core_conn_open(sim_core(s, 1), 4711, true, API_ROLE_MEMBER, "sim");
+    core_conn_open(
+        sim_core(s, 1), 4711,
+        &(struct core_conn){.incoming = true, .role = API_ROLE_MEMBER, .cluster = "sim"});
     say_frame(s, 1, 4711, 3, who.epoch, &hello);
     say_frame(s, 1, 4711, 3, who.epoch, &end);
     assert_int_equal(core_state(sim_core(s, 1)), CORE_WIRED);
@@ -718,7 +741,9 @@ static void a_malformed_frame_closes_its_link_and_changes_nothing(void **state)
     static const uint8_t junk[] = {9, 9, 9, 9};
 
     wait_wired(s, 2);
-    core_conn_open(sim_core(s, 0), 4711, true, API_ROLE_MEMBER, "sim");
+    core_conn_open(
+        sim_core(s, 0), 4711,
+        &(struct core_conn){.incoming = true, .role = API_ROLE_MEMBER, .cluster = "sim"});
     core_conn_frame(sim_core(s, 0), 4711, junk, sizeof(junk));
     assert_int_equal(core_stats(sim_core(s, 0)).stale_frames, 1);
     wait_wired(s, 2);
@@ -731,6 +756,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_join_at_any_radix_and_a_job_spans_them),
         cmocka_unit_test(the_end_of_a_job_waits_for_its_output_only),
+        cmocka_unit_test(a_job_counts_as_running_from_its_launch_to_its_end),
         cmocka_unit_test(a_failing_rank_gives_its_code_and_ends_the_others),
         cmocka_unit_test(a_job_that_never_fits_fails_at_once_with_the_numbers),
         cmocka_unit_test(a_job_that_came_before_any_member_is_judged_when_there_are_some),
@@ -747,7 +773,7 @@ int main(void)
         cmocka_unit_test(a_job_whose_submitter_is_lost_with_its_daemon_is_ended),
         cmocka_unit_test(a_leaving_daemon_takes_no_new_jobs),
         cmocka_unit_test(a_cancel_does_not_undo_a_later_size_or_another_shrink),
-        cmocka_unit_test(a_size_sequence_is_not_used_for_two_sizes),
+        cmocka_unit_test(a_size_is_refused_above_the_limit_or_with_the_number_of_another),
         cmocka_unit_test(a_child_cannot_end_or_shrink_the_dvm_by_a_broadcast_of_its_own),
         cmocka_unit_test(a_drain_that_kills_is_the_reason_in_the_job_s_end),
         cmocka_unit_test(a_cancelled_drain_changes_nothing),

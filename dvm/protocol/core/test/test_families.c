@@ -38,7 +38,7 @@ static const struct sim_job *submit_kin(struct dvm *d, uint32_t client, uint32_t
 }
 
 /* The DVM has six slots. */
-static void a_spawn_that_fits_only_when_its_parents_have_ended_is_refused_at_once(void **state)
+static void c26_a_spawn_that_fits_only_when_its_parents_have_ended_is_refused_at_once(void **state)
 {
     struct dvm *d = dvm_new();
     const struct sim_job *parent = submit_kin(d, 9, 4, "60000", "", 0), *child, *grandchild;
@@ -71,7 +71,7 @@ static void a_spawn_waits_for_the_slots_of_jobs_that_are_not_its_parents(void **
     dvm_free(d);
 }
 
-static void a_spawn_passes_a_job_that_waits_for_its_parent(void **state)
+static void c26_a_spawn_passes_a_job_that_waits_for_its_parent(void **state)
 {
     struct dvm *d = dvm_new();
     const struct sim_job *parent = submit_kin(d, 9, 2, "10000", "", 0), *large, *child;
@@ -88,7 +88,7 @@ static void a_spawn_passes_a_job_that_waits_for_its_parent(void **state)
 }
 
 /* Each parent's child waits for the end of the other. */
-static void jobs_pass_families_that_wait_for_each_other(void **state)
+static void c26_jobs_pass_families_that_wait_for_each_other(void **state)
 {
     struct dvm *d = dvm_new();
     const struct sim_job *one = submit_kin(d, 9, 2, "60000", "", 0);
@@ -102,7 +102,7 @@ static void jobs_pass_families_that_wait_for_each_other(void **state)
 }
 
 /* The first that waits does so for a parent, whose child comes later than the job behind it. */
-static void a_job_that_has_waited_passes_when_a_parent_begins_to_wait(void **state)
+static void c26_a_job_that_has_waited_passes_when_a_parent_begins_to_wait(void **state)
 {
     struct dvm *d = dvm_new();
     const struct sim_job *parent = submit_kin(d, 9, 2, "60000", "", 0), *behind;
@@ -333,11 +333,11 @@ static void a_spawned_job_that_is_ended_on_purpose_has_not_failed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spawn_that_fits_only_when_its_parents_have_ended_is_refused_at_once),
+        cmocka_unit_test(c26_a_spawn_that_fits_only_when_its_parents_have_ended_is_refused_at_once),
         cmocka_unit_test(a_spawn_waits_for_the_slots_of_jobs_that_are_not_its_parents),
-        cmocka_unit_test(a_spawn_passes_a_job_that_waits_for_its_parent),
-        cmocka_unit_test(jobs_pass_families_that_wait_for_each_other),
-        cmocka_unit_test(a_job_that_has_waited_passes_when_a_parent_begins_to_wait),
+        cmocka_unit_test(c26_a_spawn_passes_a_job_that_waits_for_its_parent),
+        cmocka_unit_test(c26_jobs_pass_families_that_wait_for_each_other),
+        cmocka_unit_test(c26_a_job_that_has_waited_passes_when_a_parent_begins_to_wait),
         cmocka_unit_test(a_child_may_oversubscribe_and_must_not_wait_if_its_parent_is_so),
         cmocka_unit_test(a_job_that_calls_itself_its_parent_has_none_and_ends),
         cmocka_unit_test(a_job_that_names_a_later_one_as_its_parent_stays_on_its_own),

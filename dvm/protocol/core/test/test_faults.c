@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FRAME_SPEAKS_AT 57 /* in the header */
+
 static struct sim *boot(uint32_t members, uint32_t started, uint32_t radix)
 {
     return dvm_boot(
@@ -156,7 +158,7 @@ static void note_conn(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *da
     struct cur c = cur_of(data, len);
     struct frame f;
 
-    if (vpid == 0 && frame_decode(&c, &f, NULL) == 0 && f.src == 1 && f.type < MSG_ROUTED)
+    if (vpid == 0 && frame_decode(&c, &f, NULL) == 0 && f.src == 1 && !msg_is_routed(f.type))
         x->conn = conn;
 }
 
@@ -291,6 +293,35 @@ static void a_late_call_of_an_ended_process_does_not_end_its_successor(void **st
     sim_for(s, 5000);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 1);
+    sim_destroy(s);
+}
+
+static const struct api_event *loss_of(struct sim *s, uint32_t vpid)
+{
+    for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++) {
+        const struct api_event *e = core_event(sim_core(s, 0), i);
+
+        if (e && e->type == API_EVENT_DAEMON_LOST && e->vpid == vpid)
+            return e;
+    }
+    fail_msg("no event of the loss of %u", vpid);
+    return NULL;
+}
+
+static void c22_the_event_of_a_loss_names_its_cause(void **state)
+{
+    struct sim *s = boot(3, 3, 3);
+
+    wait_wired(s, 3);
+    sim_crash(s, 2);
+    sim_for(s, 20000);
+    sim_vanish(s, 1); /* no peer sees its links close */
+    sim_for(s, 20000);
+    assert_non_null(loss_of(s, 2)->cause);
+    assert_string_equal(loss_of(s, 2)->cause, "its link broke and was not restored in time");
+    assert_non_null(loss_of(s, 1)->cause);
+    assert_string_equal(loss_of(s, 1)->cause,
+                        "it was silent, and its link was not restored in time");
     sim_destroy(s);
 }
 
@@ -493,9 +524,9 @@ static void members_whose_head_does_not_come_back_end_their_ranks(void **state)
     sim_submit(s, 0, 12, 1u << 30, 0);
     sim_for(s, 100);
     sim_crash(s, 0);
-    sim_for(s, 20000);
+    sim_for(s, API_FAULTS_HEAD_ABSENCE_MS - 10000);
     assert_int_equal(sim_ranks(s, 1), 2); /* it may still come back, */
-    sim_for(s, 80000);
+    sim_for(s, API_FAULTS_HEAD_ABSENCE_MS + 60000);
     for (uint32_t v = 1; v <= 6; v++)
         assert_int_equal(sim_ranks(s, v), 0);
     sim_start(s, 0);
@@ -522,23 +553,114 @@ static void a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit
     sim_destroy(s);
 }
 
-/* The children of 1, 3 and 4, call the head when 1 falls silent, so they learn of its removal at
- * once. A broadcast that all members acknowledge shows that they have lifelines again. */
-static void the_subtree_of_a_hung_daemon_is_repaired_when_that_daemon_is_declared_lost(void **state)
+static void count_app(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    if (vpid == 7)
+        *(unsigned *)arg += act->kind == OUT_APP;
+}
+
+/* A message of the head to 7, which is below it, is on its way meanwhile. */
+static void check_subtree_of(uint32_t hung, uint64_t after_ms)
+{
+    struct sim *s = boot(14, 14, 2);
+    uint32_t target = 14;
+    unsigned got = 0;
+    struct sim_hooks h = {.arg = &got, .action = count_app};
+
+    wait_wired(s, 14);
+    sim_for(s, after_ms);
+    sim_watch(s, &h);
+    sim_stop(s, hung, true);
+    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    assert_int_equal(core_app_send(sim_core(s, 0), 7, CLASS_CONTROL, 1, "x", 1, NULL), 0);
+    sim_drain(s, 0);
+    sim_for(s, API_FAULTS_SILENCE_MS + 1000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 13);
+    assert_int_equal(got, 1);
+    shrink(s, "c", &target, 1);
+    dvm_wait_complete(s, "c", 500);
+    sim_destroy(s);
+}
+
+/* Its children call the head when it falls silent, so its parent need not wait for it. A broadcast
+ * that all members acknowledge shows that they have lifelines again. */
+static void the_subtree_of_a_hung_daemon_is_repaired_within_a_second_after_the_silence(void **state)
 {
     for (uint64_t ms = 0; ms < 5000; ms += 500) { /* anywhere between two probes */
-        struct sim *s = boot(6, 6, 2);
-        uint32_t target = 6;
-
-        wait_wired(s, 6);
-        sim_for(s, ms);
-        sim_stop(s, 1, true);
-        sim_for(s, API_FAULTS_SILENCE_MS + API_FAULTS_LINK_GRACE_MS + 500);
-        assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 5);
-        shrink(s, "c", &target, 1);
-        dvm_wait_complete(s, "c", 500);
-        sim_destroy(s);
+        check_subtree_of(1, ms);                  /* its parent is the head */
+        check_subtree_of(3, ms);
     }
+}
+
+/* Frames of 1 to the head are those of a daemon of the former edition. */
+static void speak_as_former(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data,
+                            size_t len)
+{
+    struct cur c = cur_of(data, len);
+    struct frame f;
+
+    if (vpid == 0 && frame_decode(&c, &f, NULL) == 0 && f.src == 1)
+        memset((uint8_t *)data + FRAME_SPEAKS_AT, 0, 1);
+}
+
+static void note_orphaned(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct cur c = frame_of(act);
+    struct frame f;
+
+    if (vpid == 0 && frame_decode(&c, &f, NULL) == 0)
+        *(bool *)arg |= f.type == MSG_ORPHANED;
+}
+
+static void a_parent_of_the_former_edition_is_not_notified_of_orphans(void **state)
+{
+    bool notified = false;
+    struct sim_hooks h = {.arg = &notified, .frame = speak_as_former, .action = note_orphaned};
+    struct sim *s = dvm_boot(
+        &(struct dvm_shape){.members = 14, .started = 14, .radix = 2, .slots = 2, .hooks = &h});
+
+    wait_wired(s, 14);
+    sim_stop(s, 3, true);
+    sim_for(s, API_FAULTS_SILENCE_MS + 2000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 14);
+    sim_for(s, API_FAULTS_LINK_GRACE_MS);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 13);
+    assert_false(notified);
+    sim_destroy(s);
+}
+
+static void a_daemon_without_children_has_the_grace_after_the_silence(void **state)
+{
+    struct sim *s = boot(6, 6, 2);
+
+    wait_wired(s, 6);
+    sim_stop(s, 3, true);
+    sim_for(s, API_FAULTS_SILENCE_MS + API_FAULTS_LINK_GRACE_MS - 500);
+    sim_stop(s, 3, false);
+    sim_for(s, 2 * API_FAULTS_LINK_GRACE_MS);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    sim_destroy(s);
+}
+
+/* Its parent hears from it, so what its child says has no effect. */
+static void c24_a_daemon_is_not_lost_because_its_child_has_no_link_to_it(void **state)
+{
+    struct sim *s = boot(14, 14, 2);
+    struct msg m = {.type = MSG_ORPHANED};
+
+    wait_wired(s, 14);
+    m.orphaned.who = (struct msg_target){3, core_inspect_epoch(sim_core(s, 3))};
+    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    assert_int_equal(core_inspect_send(sim_core(s, 0), 1, CLASS_CONTROL, &m), 0);
+    sim_drain(s, 0);
+    sim_for(s, 20); /* before another frame of 3 */
+    sim_partition(s, 3, 1);
+    sim_break(s, 1, 3);
+    sim_for(s, API_FAULTS_LINK_GRACE_MS - 1000);
+    sim_heal(s);
+    sim_for(s, 20000);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    sim_destroy(s);
 }
 
 /* The head removes 4 while 4 is cut off; then 4 is stopped for longer than the absence. */
@@ -554,7 +676,7 @@ static void stop_while_cut_off(uint64_t after_ms)
     shrink(s, "c", &target, 1);
     sim_for(s, after_ms);
     sim_stop(s, 4, true);
-    sim_for(s, 2 * API_FAULTS_HEAD_ABSENCE_MS);
+    sim_for(s, API_FAULTS_HEAD_ABSENCE_MS + 30000);
     sim_heal(s);
     sim_stop(s, 4, false);
     sim_for(s, 2 * API_FAULTS_LINK_GRACE_MS);
@@ -578,8 +700,34 @@ static void a_daemon_that_is_cut_off_and_runs_counts_the_head_s_absence(void **s
     sim_partition(s, 4, 1);
     sim_for(s, API_FAULTS_HEAD_ABSENCE_MS - 1000);
     assert_int_equal(core_state(sim_core(s, 4)), CORE_WIRED);
-    sim_for(s, 4000); /* and the pause before the next attempt */
+    sim_for(s, 10000); /* and steps that were some ms late, and the pause before the next attempt */
     assert_int_equal(core_state(sim_core(s, 4)), CORE_JOINING);
+    sim_destroy(s);
+}
+
+/* For sim_until(): the head has exited. Until then its table has at most that version. */
+static bool head_exited(struct sim *s, void *arg)
+{
+    if (sim_core(s, 0))
+        assert_in_range(core_stats(sim_core(s, 0)).version, 0, *(uint64_t *)arg);
+    return sim_exited(s, 0);
+}
+
+static void no_shrink_begins_after_the_broadcast_that_ends_the_dvm(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+    const uint32_t targets[] = {3, 4};
+    uint64_t last;
+
+    wait_wired(s, 4);
+    (void)shrink(s, "first", targets + 1, 1);
+    (void)shrink(s, "second", targets, 2);
+    assert_int_equal(dvm_phase(s, "second"), API_PHASE_DRAINING); /* until the first ends */
+    last = core_stats(sim_core(s, 0)).version + 1;
+    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    core_sigterm(sim_core(s, 0));
+    sim_drain(s, 0);
+    assert_true(sim_until(s, head_exited, &last, 30000));
     sim_destroy(s);
 }
 
@@ -589,7 +737,10 @@ int main(void)
         cmocka_unit_test(a_daemon_that_was_stopped_does_not_count_that_time_as_the_head_s_absence),
         cmocka_unit_test(a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit),
         cmocka_unit_test(
-            the_subtree_of_a_hung_daemon_is_repaired_when_that_daemon_is_declared_lost),
+            the_subtree_of_a_hung_daemon_is_repaired_within_a_second_after_the_silence),
+        cmocka_unit_test(a_parent_of_the_former_edition_is_not_notified_of_orphans),
+        cmocka_unit_test(a_daemon_without_children_has_the_grace_after_the_silence),
+        cmocka_unit_test(c24_a_daemon_is_not_lost_because_its_child_has_no_link_to_it),
         cmocka_unit_test(a_daemon_that_is_cut_off_and_runs_counts_the_head_s_absence),
         cmocka_unit_test(a_shrink_refuses_a_caller_that_is_not_in_the_tree),
         cmocka_unit_test(a_daemon_wired_while_a_shrink_drains_it_takes_no_work),
@@ -599,6 +750,7 @@ int main(void)
         cmocka_unit_test(a_daemon_that_was_cut_off_itself_declares_no_peer_lost),
         cmocka_unit_test(no_message_is_sent_on_a_link_after_bye),
         cmocka_unit_test(a_late_call_of_an_ended_process_does_not_end_its_successor),
+        cmocka_unit_test(c22_the_event_of_a_loss_names_its_cause),
         cmocka_unit_test(a_daemon_that_is_back_before_its_loss_was_seen_is_wired_at_once),
         cmocka_unit_test(a_daemon_shrunk_while_cut_off_is_notified_and_parks),
         cmocka_unit_test(a_launch_for_which_there_is_no_room_fails_its_job_and_no_other),
@@ -607,6 +759,7 @@ int main(void)
         cmocka_unit_test(members_whose_head_does_not_come_back_end_their_ranks),
         cmocka_unit_test(the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once),
         cmocka_unit_test(the_children_of_a_new_process_that_is_not_wired_ask_the_head_at_once),
+        cmocka_unit_test(no_shrink_begins_after_the_broadcast_that_ends_the_dvm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -421,6 +421,57 @@ static void a_grow_of_what_is_no_member_is_refused_and_changes_nothing(void **ar
     end(&w);
 }
 
+/* By the control API; an application's request: test_resize_request.c. */
+static void c12_a_grow_above_the_largest_size_is_refused_and_changes_nothing(void **arg)
+{
+    static const uint32_t targets[] = {5, 7};
+    const struct api_campaign_request r = {.sequence = 1,
+                                           .kind = API_KIND_GROW,
+                                           .deadline_s = -1,
+                                           .targets = (uint32_t *)targets,
+                                           .ntargets = 2};
+    struct world w = boot(9, 4);
+    struct api_size in = {.sequence = 1, .members = 4, .limits = {true, 2, 6}}, size;
+    enum api_reason reason = API_REASON_NONE;
+    struct api_campaign out;
+    struct err err = {0};
+    uint64_t before;
+
+    assert_int_equal(core_size_put(sim_core(w.sim, 0), &in, &size, &reason, NULL), 0);
+    before = core_event_next(sim_core(w.sim, 0));
+    assert_int_equal(core_campaign_put(sim_core(w.sim, 0), "g", &r, &out, &reason, &err), -1);
+    assert_int_equal(reason, API_REASON_BAD_REQUEST);
+    assert_int_equal(err.code, 400);
+    assert_string_equal(err.msg, "targets: 7 is above the largest size, 6");
+    assert_int_equal(dvm_bound(w.sim), 4);
+    assert_int_equal(core_event_next(sim_core(w.sim, 0)), before);
+    assert_int_equal(grow(&w, "h", 5, 6), API_PHASE_GATHERING);
+    end(&w);
+}
+
+static void a_campaign_beyond_the_limit_is_refused_until_another_has_ended(void **arg)
+{
+    struct world w = boot(9, 4);
+    enum api_reason reason = API_REASON_NONE;
+    char id[32];
+
+    for (uint32_t i = 0; i < RESIZE_CAMPAIGNS_MAX; i++) {
+        snprintf(id, sizeof(id), "g%u", i);
+        assert_int_equal(grow(&w, id, 5 + i, 5 + i), API_PHASE_GATHERING);
+    }
+    assert_int_equal(put(&w, "more", API_KIND_GROW, 5 + RESIZE_CAMPAIGNS_MAX,
+                         5 + RESIZE_CAMPAIGNS_MAX, -1, &reason),
+                     -1);
+    assert_int_equal(reason, API_REASON_TOO_MANY_CAMPAIGNS);
+    assert_int_equal(dvm_bound(w.sim), 4 + RESIZE_CAMPAIGNS_MAX);
+    for (uint32_t i = RESIZE_CAMPAIGNS_MAX; i-- > 0;) {
+        snprintf(id, sizeof(id), "g%u", i);
+        assert_int_equal(cancel(&w, id, &reason), 0);
+    }
+    assert_int_equal(grow(&w, "more", 5, 5), API_PHASE_GATHERING);
+    end(&w);
+}
+
 static void c12_a_grow_can_be_cancelled_until_it_is_wired(void **arg)
 {
     struct world w = boot(9, 5);
@@ -588,6 +639,8 @@ int main(void)
         cmocka_unit_test(c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow),
         cmocka_unit_test(c12_a_grow_that_overlaps_another_is_refused_and_changes_nothing),
         cmocka_unit_test(a_grow_of_what_is_no_member_is_refused_and_changes_nothing),
+        cmocka_unit_test(c12_a_grow_above_the_largest_size_is_refused_and_changes_nothing),
+        cmocka_unit_test(a_campaign_beyond_the_limit_is_refused_until_another_has_ended),
         cmocka_unit_test(c12_a_grow_can_be_cancelled_until_it_is_wired),
         cmocka_unit_test(c9_a_shrink_cancels_a_grow_that_it_leaves_no_room_for),
         cmocka_unit_test(c9_a_shrink_cancelled_while_a_grow_rolls_back_leaves_no_daemon_draining),

@@ -148,6 +148,21 @@ static void an_abort_with_a_code_that_no_process_has_exits_with_1(void **state)
     }
 }
 
+static void an_abort_exits_with_its_code(void **state)
+{
+    static const int codes[] = {1, 2, 255};
+
+    for (size_t i = 0; i < 3; i++) {
+        struct dvm *d = dvm_new();
+
+        submit(d, 0, 2, "100000", "0", plain);
+        core_abort(core_of(d, 1), job(d)->nspace, 0, codes[i], NULL);
+        settle(d, 1);
+        assert_ends(d, codes[i], "aborted the job");
+        dvm_free(d);
+    }
+}
+
 /* Longer than any text between daemons may be. */
 static void an_abort_with_an_endless_text_ends_the_job_all_the_same(void **state)
 {
@@ -525,6 +540,7 @@ int main(void)
         cmocka_unit_test(a_program_missing_on_one_daemon_is_reported_at_once_and_no_rank_starts),
         cmocka_unit_test(an_abort_gives_its_code_and_text_and_ends_the_others),
         cmocka_unit_test(an_abort_with_a_code_that_no_process_has_exits_with_1),
+        cmocka_unit_test(an_abort_exits_with_its_code),
         cmocka_unit_test(an_abort_with_an_endless_text_ends_the_job_all_the_same),
         cmocka_unit_test(a_signal_that_ends_no_job_reaches_each_daemon_with_ranks),
         cmocka_unit_test(a_signal_that_ends_gives_its_code_and_a_grace_but_for_sigkill),

@@ -341,6 +341,129 @@ static void a_lost_daemon_makes_123_with_strict_only(void **state)
     }
 }
 
+#define LOST_NODE3                                                                                 \
+    "2 ranks on node3 were lost with their daemon (vpid 3): its link broke and was not restored "  \
+    "in time"
+#define ABORTED "rank 0 on node1 (vpid 1, pid N) aborted the job with code 14: broken pipe"
+
+/* A rank of vpid 1 sees its connection to a rank of vpid 3 end before any daemon gives up vpid 3.
+ */
+static void c23_a_lost_daemon_is_123_although_a_survivor_has_aborted_first(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){0});
+    sim_crash(d->sim, 3);
+    core_abort(sim_core(d->sim, 1), job(d)->nspace, 0, 14, "broken pipe");
+    sim_drain(d->sim, 1);
+    assert_ends(d, 123, LOST_NODE3 "; before that was noticed, " ABORTED);
+    dvm_free(d);
+}
+
+static void c23_a_lost_daemon_is_123_although_a_survivor_has_exited_first(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){0});
+    sim_crash(d->sim, 3);
+    end_rank(d, 0, 14 << 8, RANK_PLAIN);
+    assert_ends(d, 123,
+                LOST_NODE3 "; before that was noticed, rank 0 on node1 (vpid 1) exited with code "
+                           "14, pid N");
+    dvm_free(d);
+}
+
+static void c23_an_abort_without_a_loss_and_an_end_by_the_user_keep_their_codes(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){0});
+    core_abort(sim_core(d->sim, 1), job(d)->nspace, 0, 14, "broken pipe");
+    sim_drain(d->sim, 1);
+    assert_ends(d, 14, ABORTED);
+    dvm_free(d);
+    d = dvm_new();
+    submit(d, 0, 6, (struct job_spec){0});
+    sim_crash(d->sim, 3);
+    core_client_signal(sim_core(d->sim, 0), CLIENT, SIGTERM);
+    sim_drain(d->sim, 0);
+    assert_ends(d, 143, "ended by the user");
+    dvm_free(d);
+}
+
+/* The loss alone does not fail it, so the abort does; the text names both. */
+static void c23_an_abort_decides_the_code_of_a_recoverable_job(void **state)
+{
+    static const struct {
+        uint32_t flags;
+        int code;
+    } rows[] = {{0, 14}, {JOB_STRICT, 123}};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct dvm *d = dvm_new();
+
+        submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE | rows[i].flags});
+        sim_crash(d->sim, 3);
+        core_abort(sim_core(d->sim, 1), job(d)->nspace, 0, 14, "broken pipe");
+        sim_drain(d->sim, 1);
+        assert_ends(d, rows[i].code, LOST_NODE3 "; before that was noticed, " ABORTED);
+        dvm_free(d);
+    }
+}
+
+static void shrink_by_kill(struct dvm *d, const char *id, uint32_t first, uint32_t n)
+{
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_KILL,
+                                     .deadline_s = -1,
+                                     .ntargets = n,
+                                     .targets = (uint32_t[]){first, first + 1, first + 2}};
+    struct api_campaign c;
+    enum api_reason reason;
+
+    assert_int_equal(core_campaign_put(sim_core(d->sim, 0), id, &r, &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(d->sim, 0);
+    dvm_wait_complete(d->sim, id, 30000);
+}
+
+#define DRAINED                                                                                    \
+    "2 of 6 ranks failed or were lost: rank 4 on node3 (vpid 3) was ended by a shrink of the "     \
+    "DVM, pid N; rank 5 on node3 (vpid 3) was ended by a shrink of the DVM, pid N"
+
+/* C15: the record names the ranks that were ended. */
+static void c15_a_recoverable_job_loses_its_ranks_on_killed_targets_only(void **state)
+{
+    struct dvm *d = dvm_new();
+    struct api_campaign c;
+    enum api_reason reason;
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    shrink_by_kill(d, "c", 3, 1);
+    assert_false(job(d)->done);
+    assert_int_equal(core_campaign_get(sim_core(d->sim, 0), "c", &c, &reason, NULL), 0);
+    assert_int_equal(c.nended, 1);
+    assert_int_equal(c.ended[0].nranks, 2);
+    api_campaign_free(&c);
+    assert_ends(d, 0, DRAINED);
+    dvm_free(d);
+}
+
+static void a_recoverable_job_whose_nodes_or_submitter_all_leave_is_cancelled(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    shrink_by_kill(d, "c", 1, 3);
+    assert_ends(d, 122, "ended by the shrink c (drain mode Kill)");
+    dvm_free(d);
+    d = dvm_new();
+    submit(d, 3, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    shrink_by_kill(d, "c", 3, 1);
+    assert_ends(d, 122, "ended by the shrink c (drain mode Kill)");
+    dvm_free(d);
+}
+
 static void a_job_without_remaining_ranks_has_the_code_of_the_first_failure(void **state)
 {
     struct dvm *d = dvm_new();
@@ -461,6 +584,12 @@ int main(void)
         cmocka_unit_test(with_strict_the_first_loss_decides_the_code),
         cmocka_unit_test(the_code_is_that_of_the_first_rank_that_exited_with_one),
         cmocka_unit_test(a_lost_daemon_makes_123_with_strict_only),
+        cmocka_unit_test(c23_a_lost_daemon_is_123_although_a_survivor_has_aborted_first),
+        cmocka_unit_test(c23_a_lost_daemon_is_123_although_a_survivor_has_exited_first),
+        cmocka_unit_test(c23_an_abort_without_a_loss_and_an_end_by_the_user_keep_their_codes),
+        cmocka_unit_test(c23_an_abort_decides_the_code_of_a_recoverable_job),
+        cmocka_unit_test(c15_a_recoverable_job_loses_its_ranks_on_killed_targets_only),
+        cmocka_unit_test(a_recoverable_job_whose_nodes_or_submitter_all_leave_is_cancelled),
         cmocka_unit_test(a_job_without_remaining_ranks_has_the_code_of_the_first_failure),
         cmocka_unit_test(a_failure_after_losses_reports_both),
         cmocka_unit_test(lost_ranks_are_shown_while_the_job_runs_and_after_it),

@@ -51,6 +51,7 @@ static const struct {
     {MSG_HELD, TO_HEAD},
     {MSG_CONTINUE_ASK, TO_HEAD},
     {MSG_RESIZE_ASK, TO_HEAD},
+    {MSG_JOB_ASK, TO_HEAD},
     {MSG_ASK, HEAD},
     {MSG_LAUNCH, HEAD},
     {MSG_START, HEAD},
@@ -65,6 +66,10 @@ static const struct {
     {MSG_DONE, HEAD},
     {MSG_RESIZE_ANSWER, HEAD},
     {MSG_RESIZE_ENDED, HEAD},
+    {MSG_ORPHANED, HEAD},
+    {MSG_RECORDS, NEIGHBOUR},
+    {MSG_KEPT, NEIGHBOUR},
+    {MSG_RECORDS_ASK, CALLED},
     {MSG_IOF_END, ANY},
     {MSG_APP, ANY},
     {MSG_GATHER_UP, ANY},
@@ -123,7 +128,7 @@ static void frame_of(const struct scene *s, enum msg_type type, const struct cas
     scene_frame(s, type, &frame);
     c = cur_of(frame.data, frame.len);
     assert_int_equal(frame_decode(&c, f, NULL), 0);
-    if (type >= MSG_ROUTED) {
+    if (msg_is_routed(type)) {
         f->src = x->src;
         f->dst = x->dst;
         f->src_epoch = epoch_of(s, x->src);
@@ -181,7 +186,7 @@ static bool is_refused(enum msg_type type, const struct case_of *x)
     if (forged && (before.len != after.len || memcmp(before.data, after.data, after.len) != 0))
         fail_msg("%s was refused, and changed something", msg_name(type));
     scene_close(&s);
-    if (type >= MSG_ROUTED && is_refused_in_transfer(type, x) != forged)
+    if (msg_is_routed(type) && is_refused_in_transfer(type, x) != forged)
         fail_msg("%s is %srefused as it is, not so in a transfer", msg_name(type),
                  forged ? "" : "not ");
     return forged;

@@ -172,7 +172,7 @@ static void shrink_to_one(struct sim *s)
     sim_drain(s, 0);
 }
 
-static void a_job_that_is_too_large_since_a_shrink_waits_and_is_passed(void **state)
+static void c26_a_job_that_is_too_large_since_a_shrink_waits_and_is_passed(void **state)
 {
     struct sim *s = new_dvm();
 
@@ -235,7 +235,7 @@ int main(void)
         cmocka_unit_test(a_job_that_has_waited_long_may_still_pass_another),
         cmocka_unit_test(no_job_is_passed_more_often_than_the_limit),
         cmocka_unit_test(a_job_that_never_fits_fails_at_once_behind_other_jobs_too),
-        cmocka_unit_test(a_job_that_is_too_large_since_a_shrink_waits_and_is_passed),
+        cmocka_unit_test(c26_a_job_that_is_too_large_since_a_shrink_waits_and_is_passed),
         cmocka_unit_test(a_job_that_was_accepted_behind_another_waits_after_a_shrink_too),
         cmocka_unit_test(a_job_with_no_wait_does_not_wait_behind_other_jobs),
     };

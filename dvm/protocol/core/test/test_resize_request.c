@@ -12,6 +12,7 @@
 #include "dvm/protocol/core/test/dvm.h"
 #include "dvm/sim/check.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,8 +63,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     }
 }
 
-/* The head and members 1..size run; at most `nodes` daemons exist. */
-static struct world *boot(uint32_t nodes, uint32_t size)
+static struct world *boot_with(uint32_t nodes, uint32_t size, bool disk)
 {
     struct world *w = xcalloc(1, sizeof(*w));
     const struct sim_hooks h = {.arg = w, .action = on_action};
@@ -73,9 +73,16 @@ static struct world *boot(uint32_t nodes, uint32_t size)
                                           .more = nodes - size - 1,
                                           .slots = 2,
                                           .delay_ms = 5,
+                                          .disk = disk,
                                           .hooks = &h});
     sim_for(w->sim, 2000);
     return w;
+}
+
+/* The head and members 1..size run; at most `nodes` daemons exist. */
+static struct world *boot(uint32_t nodes, uint32_t size)
+{
+    return boot_with(nodes, size, false);
 }
 
 static void end(struct world *w)
@@ -352,7 +359,7 @@ static void c13_a_request_goes_on_without_a_notification_when_its_rank_has_ended
     copy(id, answer(w, ask(w, 3, a))->id);
     sim_for(w->sim, 20000);
     assert_int_equal(w->nends, 0);
-    assert_end(w, id, API_PHASE_FAILED, API_TOLD_GONE);
+    assert_end(w, id, API_PHASE_CANCELLED, API_TOLD_GONE); /* with its job */
     end(w);
 }
 
@@ -452,6 +459,157 @@ static void a_campaign_of_the_operator_is_not_an_application_s_to_cancel(void **
     end(w);
 }
 
+/* A job on all daemons that ends in ten seconds; a rank on vpid 3 extends the DVM by vpid 5. */
+static struct world *boot_extended(bool keep, char job[64])
+{
+    struct world *w = boot(7, 4);
+    struct resize_request a = extend(1, 60);
+    const char *nspace;
+
+    (void)sim_submit(w->sim, 0, 8, 10000, 0);
+    sim_for(w->sim, 500);
+    assert_true(sim_some_rank(w->sim, 3, &nspace, &a.rank));
+    copy(job, nspace);
+    a.nspace = job;
+    a.keep = keep;
+    (void)answer(w, ask(w, 3, a));
+    sim_start(w->sim, 5);
+    sim_for(w->sim, 2000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].status, RESIZE_OK);
+    assert_int_equal(dvm_bound(w->sim), 5);
+    return w;
+}
+
+static void c26_an_extension_ends_with_its_job_however_that_ends(void **arg)
+{
+    for (int killed = 0; killed < 2; killed++) {
+        char job[64];
+        struct world *w = boot_extended(false, job);
+
+        if (killed) {
+            core_client_signal(sim_core(w->sim, 0), 0, SIGKILL);
+            sim_drain(w->sim, 0);
+        }
+        sim_for(w->sim, 20000);
+        assert_int_equal(dvm_bound(w->sim), 4);
+        assert_end(w, "alloc-2", API_PHASE_COMPLETE, API_TOLD_GONE);
+        end(w);
+    }
+}
+
+/* The size has grown above the extension. */
+static void an_extension_below_members_that_stay_is_not_drained_when_its_job_ends(void **arg)
+{
+    for (int late = 0; late < 2; late++) {
+        char job[64];
+        struct world *w = boot_extended(false, job);
+        const struct sim_job *next;
+
+        if (late) { /* its release waits for another job, and the size grows meanwhile */
+            (void)sim_submit(w->sim, 0, 2, 15000, 0);
+            sim_for(w->sim, 9000);
+        }
+        put_size(w, (struct api_size){.sequence = 1, .members = 6});
+        sim_start(w->sim, 6);
+        sim_for(w->sim, 20000);
+        assert_int_equal(dvm_in_state(w->sim, MEMBER_DRAINING), 0);
+        next = sim_job(w->sim, sim_submit(w->sim, 0, 12, 100, 0));
+        sim_for(w->sim, 2000);
+        assert_true(next->done);
+        assert_int_equal(next->exit_code, 0);
+        end(w);
+    }
+}
+
+static void an_extension_that_is_to_stay_outlasts_its_job(void **arg)
+{
+    char job[64];
+    struct world *w = boot_extended(true, job);
+
+    sim_for(w->sim, 20000);
+    assert_int_equal(dvm_bound(w->sim), 5);
+    end(w);
+}
+
+static void an_extension_that_the_job_has_released_is_not_released_again(void **arg)
+{
+    char job[64];
+    struct world *w = boot_extended(false, job);
+    struct resize_request a = {.kind = RESIZE_RELEASE, .nspace = job, .deadline_s = -1};
+    struct api_campaign c;
+    enum api_reason reason;
+
+    a.id = "alloc-1";
+    (void)answer(w, ask(w, 3, a));
+    sim_for(w->sim, 30000);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    assert_int_equal(core_campaign_get(sim_core(w->sim, 0), "alloc-3", &c, &reason, NULL), -1);
+    end(w);
+}
+
+/* Its daemons never come. */
+static void c26_an_extension_that_gathers_is_cancelled_with_its_job(void **arg)
+{
+    struct world *w = boot(7, 4);
+    struct resize_request a = extend(1, 600);
+    const char *nspace;
+    enum api_phase phase;
+    char job[64];
+
+    (void)sim_submit(w->sim, 0, 8, 5000, 0);
+    sim_for(w->sim, 500);
+    assert_true(sim_some_rank(w->sim, 3, &nspace, &a.rank));
+    copy(job, nspace);
+    a.nspace = job;
+    (void)answer(w, ask(w, 3, a));
+    sim_for(w->sim, 20000);
+    (void)requester(w, "alloc-1", &phase);
+    assert_int_equal(phase, API_PHASE_CANCELLED);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    end(w);
+}
+
+static void extend_by(struct world *w, const char *tool, uint32_t vpid)
+{
+    struct resize_request a = extend(1, 60);
+
+    a.nspace = tool;
+    assert_int_equal(answer(w, ask(w, 1, a))->status, RESIZE_OK);
+    sim_start(w->sim, vpid);
+    sim_for(w->sim, 2000);
+}
+
+/* The lower one is drained, but its daemon leaves when the upper one has left: the resource manager
+ * takes members from the top. */
+static void overlapping_extensions_can_be_released_in_any_order(void **arg)
+{
+    struct resize_request one = {.kind = RESIZE_RELEASE, .nspace = "one", .deadline_s = -1};
+    struct resize_request two = {.kind = RESIZE_RELEASE, .nspace = "two", .deadline_s = -1};
+    struct world *w = boot(7, 4);
+    enum api_phase phase;
+
+    extend_by(w, "one", 5);
+    extend_by(w, "two", 6);
+    one.id = "alloc-1";
+    two.id = "alloc-2";
+    assert_int_equal(answer(w, ask(w, 1, one))->status, RESIZE_OK);
+    sim_for(w->sim, 60000);
+    (void)requester(w, "alloc-3", &phase);
+    assert_int_equal(phase, API_PHASE_DRAINING);
+    assert_int_equal(dvm_bound(w->sim), 6);
+    (void)sim_submit(w->sim, 0, 10, 100, 0); /* vpids 1 to 4 and 6 */
+    sim_for(w->sim, 2000);
+    assert_true(sim_job(w->sim, 0)->done);
+    assert_int_equal(sim_job(w->sim, 0)->exit_code, 0);
+    assert_int_equal(answer(w, ask(w, 1, two))->status, RESIZE_OK);
+    sim_for(w->sim, 5000);
+    assert_end(w, "alloc-3", API_PHASE_COMPLETE, API_TOLD_EVENT);
+    assert_end(w, "alloc-4", API_PHASE_COMPLETE, API_TOLD_EVENT);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    end(w);
+}
+
 static void a_release_of_the_highest_vpids_also_names_members_that_could_join_above(void **arg)
 {
     struct world *w = boot(7, 6);
@@ -500,9 +658,63 @@ static void a_daemon_that_is_not_wired_refuses_at_once(void **arg)
     end(w);
 }
 
+static void replace_head(struct world *w)
+{
+    sim_break(w->sim, 0, 1);
+    sim_break(w->sim, 0, 2);
+    sim_crash(w->sim, 0);
+    sim_for(w->sim, 300);
+    sim_start(w->sim, 0);
+}
+
+/* The answer, or the end, may be lost with the former head; neither may come twice. */
+static void c21_a_request_is_answered_and_its_end_reported_once_whenever_the_head_ends(void **arg)
+{
+    for (uint64_t at = 0; at < 80; at++) {
+        struct world *w = boot_with(7, 4, true);
+        uint64_t req = ask(w, 2, release(1));
+
+        sim_for(w->sim, at);
+        replace_head(w);
+        sim_for(w->sim, 30000);
+        assert_int_equal(w->answered[req], 1);
+        assert_int_equal(w->answers[req].status, RESIZE_OK);
+        assert_string_equal(w->answers[req].id, "alloc-1");
+        assert_int_equal(w->nends, 1);
+        assert_int_equal(w->ends[0].status, RESIZE_OK);
+        assert_string_equal(w->ends[0].id, "alloc-1");
+        assert_int_equal(dvm_bound(w->sim), 3);
+        end(w);
+    }
+}
+
+/* Both have one campaign, whose end is reported once to their process. */
+static void c21_a_repeated_request_has_one_campaign_under_a_new_head_too(void **arg)
+{
+    for (uint64_t at = 0; at < 80; at += 2) {
+        struct resize_request one = release(1);
+        struct world *w = boot_with(7, 4, true);
+
+        one.req_id = "mine";
+        (void)ask(w, 2, one);
+        sim_for(w->sim, 3);
+        (void)ask(w, 2, one);
+        sim_for(w->sim, at);
+        replace_head(w);
+        sim_for(w->sim, 30000);
+        assert_string_equal(w->answers[1].id, "alloc-1");
+        assert_string_equal(w->answers[2].id, "alloc-1");
+        assert_int_equal(w->nends, 1);
+        end(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            c21_a_request_is_answered_and_its_end_reported_once_whenever_the_head_ends),
+        cmocka_unit_test(c21_a_repeated_request_has_one_campaign_under_a_new_head_too),
         cmocka_unit_test(c12_a_refused_request_changes_nothing_and_no_end_follows),
         cmocka_unit_test(c12_applications_stay_within_the_limits_of_the_size_message),
         cmocka_unit_test(a_size_message_with_other_limits_needs_another_number),
@@ -519,6 +731,12 @@ int main(void)
         cmocka_unit_test(a_tool_that_asks_again_by_another_daemon_is_answered_there),
         cmocka_unit_test(c12_a_request_can_be_cancelled_by_its_own_job_only),
         cmocka_unit_test(a_campaign_of_the_operator_is_not_an_application_s_to_cancel),
+        cmocka_unit_test(c26_an_extension_ends_with_its_job_however_that_ends),
+        cmocka_unit_test(an_extension_below_members_that_stay_is_not_drained_when_its_job_ends),
+        cmocka_unit_test(an_extension_that_is_to_stay_outlasts_its_job),
+        cmocka_unit_test(an_extension_that_the_job_has_released_is_not_released_again),
+        cmocka_unit_test(c26_an_extension_that_gathers_is_cancelled_with_its_job),
+        cmocka_unit_test(overlapping_extensions_can_be_released_in_any_order),
         cmocka_unit_test(a_release_of_the_highest_vpids_also_names_members_that_could_join_above),
         cmocka_unit_test(a_daemon_whose_epoch_ends_answers_for_the_head),
         cmocka_unit_test(a_daemon_that_is_not_wired_refuses_at_once),

@@ -207,7 +207,8 @@ static void daemons_that_fall_silent_together_are_judged_together(void **state)
     dvm_wait_wired(s, MEMBERS, 4000);
     for (uint32_t v = 1; v < MEMBERS; v++)
         sim_vanish(s, v);
-    dvm_wait_wired(s, 1, 45000); /* time to detect all losses */
+    /* Silence, link grace, three times the silence, and some messages. */
+    dvm_wait_wired(s, 1, 45500);
     assert_true(is(s, MEMBERS, MEMBER_WIRED));
     sim_destroy(s);
 }
@@ -250,9 +251,36 @@ static void a_head_that_was_suspended_declares_no_member_silent(void **state)
     sim_destroy(s);
 }
 
+/* It does not answer for two seconds, which is less than the limit. */
+static void c6_a_shrink_is_complete_when_its_targets_have_left_themselves(void **state)
+{
+    struct sim *s = boot(5, 4, 5);
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .ntargets = 1,
+                                     .targets = (uint32_t[]){4}};
+    struct api_campaign c;
+    enum api_reason reason;
+
+    sim_for(s, 2000);
+    sim_stop(s, 4, true);
+    assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    sim_for(s, 1500);
+    assert_false(dvm_complete(s, "c"));
+    sim_stop(s, 4, false);
+    dvm_wait_complete(s, "c", 5000);
+    sim_for(s, 500);
+    assert_true(sim_parked(s, 4));
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(c6_a_shrink_is_complete_when_its_targets_have_left_themselves),
         cmocka_unit_test(no_job_starves_in_a_storm_of_campaigns),
         cmocka_unit_test(a_crash_looping_joiner_is_admitted_ever_later),
         cmocka_unit_test(a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait),

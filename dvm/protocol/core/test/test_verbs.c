@@ -71,6 +71,7 @@ static void an_impossible_shrink_is_refused_and_changes_nothing(void **state)
         {"c", 1, {3, 4}, 2, "IdReused", 409, "with another body"},
         {"c", 2, {4}, 1, "IdReused", 409, "with another body"},
         {"release-1", 2, {4}, 1, "BadRequest", 400, "the head's own"},
+        {"alloc-1", 2, {4}, 1, "BadRequest", 400, "the head's own"},
         {"x", 0, {4}, 1, "SequenceTooOld", 409, "sequence 0 is older than 1"},
         {"x", 2, {0}, 0, "BadRequest", 400, "at least one vpid"},
         {"x", 2, {0, 1, 2, 3}, 4, "HeadCannotLeave", 422, "vpid 0"},
@@ -86,6 +87,23 @@ static void an_impossible_shrink_is_refused_and_changes_nothing(void **state)
         struct answer a = put(&s, rows[i].id, rows[i].sequence, rows[i].targets, rows[i].n);
 
         assert_refused(&s, &a, &before, rows[i].reason, rows[i].status, rows[i].text);
+        scene_close(&s);
+    }
+}
+
+static void an_id_that_resembles_the_head_s_own_is_accepted(void **state)
+{
+    static const char *const ids[] = {"release", "release1", "alloc", "alloc1", "xrelease-1"};
+
+    for (size_t i = 0; i < sizeof(ids) / sizeof(*ids); i++) {
+        struct scene s;
+        struct answer a;
+
+        scene_open(&s, SCENE_HEAD_MEMBER);
+        a = put(&s, ids[i], 2, (uint32_t[]){4}, 1);
+        if (a.rc < 0)
+            fail_msg("%s: %s", ids[i], a.err.msg);
+        api_campaign_free(&a.c);
         scene_close(&s);
     }
 }
@@ -334,6 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_impossible_shrink_is_refused_and_changes_nothing),
+        cmocka_unit_test(an_id_that_resembles_the_head_s_own_is_accepted),
         cmocka_unit_test(a_shrink_asked_for_again_with_another_drain_is_refused),
         cmocka_unit_test(a_shrink_of_a_vpid_never_used_is_refused_once_a_size_is_set),
         cmocka_unit_test(the_same_shrink_asked_for_again_answers_the_record_that_is_there),

@@ -5,7 +5,9 @@
  * the daemon whose client has submitted the job: state, map, end.
  *
  * The files of this folder, from the bottom up; each calls only those before it:
+ *   job_history   the last jobs that have ended
  *   job_table     the accepted jobs in the head's journal: submitter, specification, state, result
+ *   job_progress  what has become of a job since its launch was decided
  *   job.c         a job beside its entry there: reason, accessors
  *   job_family    parents and children: jobs that ranks of other jobs have spawned
  *   job_news      ends of ranks while their job goes on
@@ -19,6 +21,7 @@
  *   job_send      the launch messages
  *   job_end       the end: its daemons and submitter are notified, its record is kept
  *   job_run       the steps: what entering a state does
+ *   job_succession jobs under a new head
  *
  * A job's name is "<incarnation>.<number>". It is found by it until it is retired. States and
  * their steps: docs/graphs/job.md. */
@@ -65,16 +68,38 @@ void job_forget_map(struct job *j)
     j->map.nnodes = j->map.nranks = 0;
 }
 
+char *job_name(const struct jobs *js, uint64_t number)
+{
+    return xasprintf("%s.%llu", incarnation_text(js->inc), (unsigned long long)number);
+}
+
 void job_free(struct job *j)
 {
     job_forget_map(j);
     free(j->watchers);
-    free(j->losses);
     free(j->news);
     free(j->map.nspace);
     free(j->reason);
-    free(j->kin_text);
     free(j);
+}
+
+struct job *job_append(struct jobs *js, const struct job_entry *kept)
+{
+    struct job *j = xcalloc(1, sizeof(*j));
+
+    j->kept = kept;
+    j->map.nspace = job_name(js, kept->accepted.number);
+    j->map.spec = kept->accepted.spec;
+    j->map.files_vpid = kept->accepted.submit_vpid;
+    j->map.files_client = kept->accepted.submit_client;
+    j->map.home_vpid = kept->accepted.home_vpid;
+    j->map.home_client = kept->accepted.home_client;
+    j->due = true;
+    job_set_reason(j, "");
+    DL_APPEND(js->list, j);
+    HASH_ADD_KEYPTR(hh, js->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
+    js->n++;
+    return j;
 }
 
 struct job *jobs_first(const struct jobs *js)
@@ -107,7 +132,22 @@ bool job_mapped(const struct job *j)
 
 bool job_running(const struct job *j)
 {
-    return j->sent && !job_state_over(j->kept->state);
+    return job_sent(j) && !job_state_over(j->kept->state);
+}
+
+bool job_sent(const struct job *j)
+{
+    return j->kept->progress.sent;
+}
+
+bool job_node_gone(const struct job *j, size_t node)
+{
+    return job_sent(j) && j->kept->progress.gone[node];
+}
+
+uint64_t job_deadline(const struct job *j)
+{
+    return j->timed_out ? 0 : j->kept->progress.deadline_ms;
 }
 
 bool job_failing(const struct job *j)
@@ -117,7 +157,7 @@ bool job_failing(const struct job *j)
 
 bool job_on_node(const struct job *j, size_t node)
 {
-    return j->mapped && !j->daemons[node].gone;
+    return j->mapped && !job_node_gone(j, node);
 }
 
 bool job_rank_running(const struct job *j, uint32_t rank)
@@ -132,12 +172,22 @@ struct msg_target job_submitter(const struct job *j)
 
 bool job_needs_grow(const struct job *j)
 {
-    return j->needs_grow;
+    return j->kept->judgement == JOB_FITS_GROWN;
 }
 
-void job_clear_needs_grow(struct job *j)
+void job_clear_needs_grow(struct jobs *js, struct job *j)
 {
-    j->needs_grow = false;
+    job_table_judge(js->table, j->kept, JOB_FITS);
+}
+
+bool job_judged(const struct job *j)
+{
+    return j->kept->judgement != JOB_NOT_JUDGED;
+}
+
+bool jobs_acknowledged_by(const struct jobs *js, uint32_t vpid)
+{
+    return rml_backlog(js->rml, vpid, CLASS_LAUNCH) == 0;
 }
 
 /* Sends a message to the daemon whose client submitted the job. */
@@ -145,7 +195,8 @@ void job_tell(struct jobs *js, const struct job *j, const struct msg *m)
 {
     struct err err = {0};
 
-    if (!members_current(js->members, j->kept->accepted.submit_vpid,
+    if (!job_entry_follows_head(j->kept) &&
+        !members_current(js->members, j->kept->accepted.submit_vpid,
                          j->kept->accepted.submit_epoch))
         return;
     if (rml_send(js->rml, j->kept->accepted.submit_vpid, CLASS_LAUNCH, m, &err) < 0)
@@ -168,21 +219,31 @@ static uint32_t *stdin_vpids(const struct job *j, size_t *n)
     return list;
 }
 
-void job_tell_state(struct jobs *js, const struct job *j)
+static void tell_state(struct jobs *js, const struct job *j, enum job_state state)
 {
     FREE_AUTO uint32_t *vpids = NULL;
     struct msg m = {.type = MSG_JOB_STATE,
                     .job_state = {.nspace = j->map.nspace,
                                   .client = j->kept->accepted.submit_client,
-                                  .state = (enum job_state)j->kept->state,
+                                  .state = state,
                                   .reason = j->kept->state == JOB_RUNNING && j->kept->map.note
                                                 ? j->kept->map.note
                                                 : j->reason}};
 
-    if (j->kept->state == JOB_STARTED)
+    if (state == JOB_STARTED)
         vpids = stdin_vpids(j, &m.job_state.nstdin);
     m.job_state.stdin_vpids = vpids;
     job_tell(js, j, &m);
+}
+
+void job_tell_state(struct jobs *js, const struct job *j)
+{
+    tell_state(js, j, (enum job_state)j->kept->state);
+}
+
+void job_tell_started(struct jobs *js, const struct job *j)
+{
+    tell_state(js, j, JOB_STARTED);
 }
 
 void job_set_reason(struct job *j, const char *text)
@@ -254,8 +315,10 @@ void jobs_each(const struct jobs *js, void (*on)(void *arg, const struct job_loo
                              .reason = j->reason,
                              .state = j->kept->state,
                              .exit_code = j->kept->result.exit_code,
+                             .failure = j->kept->result.failure,
+                             .spec = &j->map.spec,
                              .mapped = j->mapped,
-                             .sent = j->sent,
+                             .sent = job_sent(j),
                              .queued = j->queued,
                              .home_vpid = j->map.home_vpid,
                              .wants = job_slots_wanted(j),

@@ -16,7 +16,6 @@
 #include <hwloc/bitmap.h>
 
 #define JOB_COUNT_MAX 100000 /* running, held and queued */
-#define JOB_HISTORY_MAX 64   /* ended jobs that pstat still shows */
 #define JOB_GRACE_MS 2000    /* SIGTERM to SIGKILL of ranks */
 /* A job that is held for so long has priority over everything that would raise the fence: new
  * campaigns and joiners wait for it (losses do not). Resizes that run by then still end first,
@@ -63,6 +62,8 @@ void jobs_release_held(struct jobs *js);
 bool jobs_held_long(const struct jobs *js);
 /* Number of changes of states, maps and daemons of jobs so far, plus 1. */
 uint64_t jobs_changes(const struct jobs *js);
+/* The daemon has acknowledged all messages about jobs. */
+bool jobs_acknowledged_by(const struct jobs *js, uint32_t vpid);
 size_t jobs_count(const struct jobs *js);
 
 /* Messages of daemons. Reports of daemons that are not the job's, or about ended jobs, change
@@ -78,6 +79,23 @@ void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job_name 
 void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_files *m);
 void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m);
 void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m);
+/* A daemon asks about its client's job, or reports ranks of a job: after a change of the head. */
+void job_asked(struct jobs *js, uint32_t from, const struct msg_client_job *m);
+void job_reported(struct jobs *js, uint32_t from, const char *nspace);
+/* A client of the former head's process whose job is not forgotten. */
+struct job_client {
+    uint32_t id;
+    bool stays;       /* its job is detached: it goes on, with this process as its submitter */
+    const char *name; /* of the job */
+    size_t nended;    /* daemons whose output for it has ended */
+    const uint32_t *ended;
+};
+/* The records' clients, before jobs_succeed(). */
+void jobs_each_client(const struct jobs *js, void (*on)(void *arg, const struct job_client *k),
+                      void *arg);
+/* This process is the head now, and the table of jobs is that of the former one. */
+void jobs_succeed(struct jobs *js);
+void jobs_resume(struct jobs *js); /* then: their daemons get what they may have missed */
 /* Verbs of the control API: -1, an HTTP status in err, and a word in *reason. */
 int job_signal_put(struct jobs *js, const char *nspace, int signum, enum api_reason *reason,
                    struct err *err) __attribute__((warn_unused_result));
@@ -86,7 +104,8 @@ int job_continue_put(struct jobs *js, const char *nspace, enum api_reason *reaso
 
 /* A member is lost. why: the cause; NULL or "" if it is not known. */
 void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const char *why);
-/* A member is removed or lost, and so are its clients that have submitted jobs. */
+/* A member is removed or lost, and so are its clients that have submitted jobs. Detached jobs of
+ * clients at the head go on when that has another process. */
 void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch);
 /* The first failure decides code and text. The other ranks are ended, and the job has ended when
  * all its ranks have. */
@@ -99,8 +118,12 @@ struct job *job_next(const struct job *j);
 struct job *jobs_find(const struct jobs *js, const char *nspace);
 const struct job_launch *job_map(const struct job *j); /* borrowed; nnodes 0: not mapped */
 bool job_mapped(const struct job *j);
-bool job_running(const struct job *j); /* its launch was sent, and it has not ended */
-bool job_failing(const struct job *j); /* its end is decided */
+bool job_running(const struct job *j);  /* its launch was sent, and it has not ended */
+bool job_failing(const struct job *j);  /* its end is decided */
+bool job_outlives(const struct job *j); /* it runs, and goes on when some of its ranks are lost */
+/* Ends the ranks of a job that outlives them on one node: they are lost. False: that has begun
+ * before, or nothing of the job is there. */
+bool job_drain_node(struct jobs *js, struct job *j, size_t node);
 /* Something of the job is, or may be, on this daemon of its map. */
 bool job_on_node(const struct job *j, size_t node);
 bool job_rank_running(const struct job *j, uint32_t rank);
@@ -108,7 +131,7 @@ struct msg_target job_submitter(const struct job *j);
 uint64_t job_slots_wanted(const struct job *j);
 /* It was accepted only because of a running grow that it needs. */
 bool job_needs_grow(const struct job *j);
-void job_clear_needs_grow(struct job *j);
+void job_clear_needs_grow(struct jobs *js, struct job *j);
 
 struct job_rank {
     int state;            /* enum proc_state */
@@ -132,6 +155,8 @@ struct job_look {
     const char *reason;
     int state;
     int exit_code;
+    enum job_event failure; /* the first one; 0: none */
+    const struct job_spec *spec;
     bool mapped, sent, queued;
     uint32_t home_vpid;
     uint64_t wants;  /* slots */
@@ -148,6 +173,9 @@ struct jobs_stats {
     uint64_t held_map, held_launch, remapped;
 };
 struct jobs_stats jobs_stats(const struct jobs *js);
+/* Running jobs that the end of the head's process would end: if its records are kept elsewhere,
+ * those with their client or a rank at the head, otherwise all. */
+uint32_t jobs_bound(const struct jobs *js, bool kept);
 /* Ended jobs, then the others. The caller frees the list. */
 void jobs_view(const struct jobs *js, struct api_dvm *out);
 

@@ -88,9 +88,9 @@ void job_debug_stop_node_over(struct jobs *js, struct job *j, int node)
 void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m)
 {
     struct job *j = jobs_find(js, m->nspace);
-    int node = j && j->sent && j->stops ? job_launch_node(&j->map, from) : -1;
+    int node = j && job_sent(j) && j->stops ? job_launch_node(&j->map, from) : -1;
 
-    if (node < 0 || job_state_over(j->kept->state) || j->daemons[node].gone ||
+    if (node < 0 || job_state_over(j->kept->state) || job_node_gone(j, node) ||
         m->nstopped > j->map.nranks)
         return;
     count_stopped(js, j, node, m->nstopped);
@@ -102,7 +102,7 @@ static void tell_daemons(struct jobs *js, const struct job *j, uint32_t rank)
     struct err err = {0};
 
     for (size_t i = 0; i < j->map.nnodes; i++) {
-        if (j->daemons[i].sent && !j->daemons[i].gone &&
+        if (j->daemons[i].sent && !job_node_gone(j, i) &&
             rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0)
             out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
     }
@@ -115,10 +115,10 @@ static bool continue_ranks(struct jobs *js, struct job *j, uint32_t rank)
         return false;
     if (rank == JOB_RANK_ALL) {
         j->continued = true;
-        if (!j->sent)
+        if (!job_sent(j))
             j->map.spec.stop = JOB_STOP_NONE;
     }
-    if (j->sent)
+    if (job_sent(j))
         tell_daemons(js, j, rank);
     if (rank == JOB_RANK_ALL)
         resume_job(js, j);

@@ -2,12 +2,11 @@
 /* The end of a job.
  *
  * In: a job that has ended. Out: JOB_ENDED to every daemon that ran it or watches it, and to the
- * head, which keeps the data that its ranks have published; DONE to the submitter; a line of the
- * history.
+ * head, which keeps the data that its ranks have published; DONE to the submitter.
  *
  * The daemons are notified at once. The submitter is notified when the job is the last of its
- * family to end, with the list of daemons whose output is still to come. The history keeps the
- * last JOB_HISTORY_MAX jobs. */
+ * family to end, with the list of daemons whose output is still to come. Its end is kept in the
+ * history (job_history.h). */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -43,26 +42,26 @@ static void tell_all_ended(struct jobs *js, struct job *j)
         return;
     j->ended_told = true;
     job_news_send(js, j);
-    for (size_t i = 0; j->sent && i < j->map.nnodes; i++) {
+    for (size_t i = 0; job_sent(j) && i < j->map.nnodes; i++) {
         if (job_node_current(js, &j->map.nodes[i]))
             tell_ended(js, j, j->map.nodes[i].vpid);
     }
     for (size_t i = 0; i < j->nwatchers; i++) {
         if (members_live(js->members, j->watchers[i]) &&
-            (!j->sent || job_launch_node(&j->map, j->watchers[i]) < 0))
+            (!job_sent(j) || job_launch_node(&j->map, j->watchers[i]) < 0))
             tell_ended(js, j, j->watchers[i]);
     }
-    if (j->sent && job_launch_node(&j->map, VPID_HEAD) < 0 && !has_watcher(j, VPID_HEAD))
+    if (job_sent(j) && job_launch_node(&j->map, VPID_HEAD) < 0 && !has_watcher(j, VPID_HEAD))
         tell_ended(js, j, VPID_HEAD);
 }
 
 /* The end of the job's own ranks, then that of the jobs which they have spawned. */
 static char *final_text(const struct job *j)
 {
-    const char *own = j->kept->result.failure || j->nbad ? j->reason : "";
-    bool kin = j->kin_text && !j->kept->result.failure;
+    const char *own = j->kept->result.failure || j->kept->progress.losses.nranks ? j->reason : "";
+    bool kin = j->kept->kin_text && !j->kept->result.failure;
 
-    return xasprintf("%s%s%s", own, kin && *own ? "; " : "", kin ? j->kin_text : "");
+    return xasprintf("%s%s%s", own, kin && *own ? "; " : "", kin ? j->kept->kin_text : "");
 }
 
 /* Notifies the submitter, with the list of daemons whose output is still to come. False:
@@ -71,20 +70,20 @@ static bool notify_submitter(struct jobs *js, struct job *j)
 {
     FREE_AUTO uint32_t *vpids = xcalloc(j->map.nnodes + 1, sizeof(*vpids));
     FREE_AUTO char *text = final_text(j);
-    struct msg done = {
-        .type = MSG_DONE,
-        .done = {.nspace = j->map.nspace,
-                 .client = j->kept->accepted.submit_client,
-                 .exit_code = j->kept->result.exit_code ? j->kept->result.exit_code : j->kin_code,
-                 .text = text,
-                 .output_vpids = vpids}};
+    struct msg done = {.type = MSG_DONE,
+                       .done = {.nspace = j->map.nspace,
+                                .client = j->kept->accepted.submit_client,
+                                .exit_code = j->kept->result.exit_code ? j->kept->result.exit_code
+                                                                       : j->kept->kin_code,
+                                .text = text,
+                                .output_vpids = vpids}};
     bool is_home = j->kept->accepted.submit_vpid == j->map.home_vpid &&
                    j->kept->accepted.submit_client == j->map.home_client;
 
     tell_all_ended(js, j);
     if (j->nchildren)
         return false;
-    for (size_t i = 0; is_home && j->sent && i < j->map.nnodes; i++) {
+    for (size_t i = 0; is_home && job_sent(j) && i < j->map.nnodes; i++) {
         if (j->daemons[i].sent && job_node_current(js, &j->map.nodes[i]))
             vpids[done.done.noutput++] = j->map.nodes[i].vpid;
     }
@@ -102,19 +101,11 @@ void job_end_notify(struct jobs *js, struct job *j)
         j = job_family_left(js, j);
 }
 
-static void free_history(struct jobs *js, struct job_history *h)
+static enum job_state ended_state(int failure)
 {
-    DL_DELETE(js->history, h);
-    free(h->job.id);
-    free(h->job.reason);
-    free(h->job.vpids);
-    free(h);
-    js->nhistory--;
-}
-
-static enum job_state failed_state(const struct job *j)
-{
-    switch (j->kept->result.failure) {
+    switch (failure) {
+    case 0:
+        return JOB_TERMINATED;
     case JOB_EV_ABORT:
         return JOB_ABORTED;
     case JOB_EV_KILL:
@@ -128,26 +119,8 @@ static enum job_state failed_state(const struct job *j)
     }
 }
 
-static void add_history(struct jobs *js, const struct job *j)
-{
-    struct job_history *h = xcalloc(1, sizeof(*h));
-
-    h->job.id = xstrdup(j->map.nspace);
-    h->job.state = j->kept->result.failure ? failed_state(j) : JOB_TERMINATED;
-    h->job.reason = xstrdup(j->reason);
-    h->job.ranks = j->map.nranks;
-    h->job.exit_code = j->kept->result.exit_code;
-    h->job.vpids = xcalloc(j->map.nnodes + 1, sizeof(*h->job.vpids));
-    for (size_t i = 0; i < j->map.nnodes; i++)
-        h->job.vpids[h->job.nvpids++] = j->map.nodes[i].vpid;
-    DL_APPEND(js->history, h);
-    if (++js->nhistory > JOB_HISTORY_MAX)
-        free_history(js, js->history);
-}
-
 void job_end_retire(struct jobs *js, struct job *j)
 {
-    add_history(js, j);
     if (j->mapped)
         job_map_drop(js, j);
     HASH_DEL(js->by_nspace, j);
@@ -156,16 +129,6 @@ void job_end_retire(struct jobs *js, struct job *j)
     js->kick = true;
     job_table_forget(js->table, j->kept);
     job_free(j);
-}
-
-void job_end_free_history(struct jobs *js)
-{
-    struct job_history *h, *tmp;
-
-    DL_FOREACH_SAFE(js->history, h, tmp)
-    {
-        free_history(js, h);
-    }
 }
 
 static void view_job(const struct job *j, struct api_dvm_job *x)
@@ -180,21 +143,44 @@ static void view_job(const struct job *j, struct api_dvm_job *x)
         x->vpids[x->nvpids++] = j->map.nodes[i].vpid;
 }
 
+static void view_past(const struct jobs *js, const struct job_past *past, struct api_dvm_job *x)
+{
+    x->id = job_name(js, past->number);
+    x->state = ended_state(past->failure);
+    x->reason = xstrdup(past->reason);
+    x->ranks = past->nranks;
+    x->exit_code = past->exit_code;
+    x->vpids = xcalloc(past->nvpids + 1, sizeof(*x->vpids));
+    x->nvpids = past->nvpids;
+    memcpy(x->vpids, past->vpids, past->nvpids * sizeof(*x->vpids));
+}
+
+uint32_t jobs_bound(const struct jobs *js, bool kept)
+{
+    const struct job *j;
+    uint32_t n = 0;
+
+    DL_FOREACH(js->list, j)
+    {
+        bool here =
+            (j->kept->accepted.submit_vpid == VPID_HEAD && !job_entry_follows_head(j->kept)) ||
+            (job_sent(j) && job_launch_node(&j->map, VPID_HEAD) >= 0);
+
+        n += job_sent(j) && (here || !kept);
+    }
+    return n;
+}
+
 void jobs_view(const struct jobs *js, struct api_dvm *out)
 {
-    const struct job_history *h;
+    const struct job_history *h = job_table_history(js->table);
+    const struct job_past *past;
     const struct job *j;
 
-    out->jobs = xcalloc(js->n + js->nhistory + 1, sizeof(*out->jobs));
-    DL_FOREACH(js->history, h)
+    out->jobs = xcalloc(js->n + h->n + 1, sizeof(*out->jobs));
+    DL_FOREACH(h->list, past)
     {
-        struct api_dvm_job *x = &out->jobs[out->njobs++];
-
-        *x = h->job;
-        x->id = xstrdup(h->job.id);
-        x->reason = xstrdup(h->job.reason);
-        x->vpids = xcalloc(h->job.nvpids + 1, sizeof(*x->vpids));
-        memcpy(x->vpids, h->job.vpids, h->job.nvpids * sizeof(*x->vpids));
+        view_past(js, past, &out->jobs[out->njobs++]);
     }
     DL_FOREACH(js->list, j)
     {

@@ -6,7 +6,8 @@
  *
  * The first failure decides exit code and text. A job that was not sent yet ends at once. Else
  * its ranks get SIGTERM, after JOB_GRACE_MS SIGKILL, and the job ends when all its daemons have
- * reported that nothing of it is left. Later failures change nothing. */
+ * reported that nothing of it is left. Later failures change nothing, but for one: the loss of a
+ * daemon explains why a rank elsewhere had aborted before, and takes precedence. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -18,21 +19,40 @@
 
 static void end_children(struct jobs *js, const struct job *parent);
 
-static void kill_ranks(struct jobs *js, struct job *j, int signum, int64_t grace_ms)
+static void kill_on_node(struct jobs *js, struct job *j, size_t node, int signum, int64_t grace_ms)
 {
     struct msg m = {.type = MSG_KILL, .kill = {j->map.nspace, signum, grace_ms}};
     struct err err = {0};
 
-    for (size_t i = 0; i < j->map.nnodes; i++) {
-        if (j->daemons[i].sent && !j->daemons[i].gone &&
-            rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0)
-            out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
-    }
+    if (j->daemons[node].sent && !job_node_gone(j, node) &&
+        rml_send(js->rml, j->map.nodes[node].vpid, CLASS_LAUNCH, &m, &err) < 0)
+        out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
+}
+
+void job_fail_kill(struct jobs *js, struct job *j, int signum, int64_t grace_ms)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++)
+        kill_on_node(js, j, i, signum, grace_ms);
+}
+
+bool job_outlives(const struct job *j)
+{
+    return job_sent(j) && job_news_goes_on(j);
+}
+
+bool job_drain_node(struct jobs *js, struct job *j, size_t node)
+{
+    if (j->daemons[node].drained || job_node_gone(j, node))
+        return false;
+    j->daemons[node].drained = true;
+    kill_on_node(js, j, node, SIGTERM, JOB_GRACE_MS);
+    return true;
 }
 
 void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code, const char *fmt,
               ...)
 {
+    FREE_AUTO char *losses = NULL;
     char text[2048];
     va_list ap;
 
@@ -42,18 +62,33 @@ void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code,
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
     free(j->reason);
-    j->reason = j->losses ? xasprintf("%s; before, %u of %u ranks failed or were lost: %s", text,
-                                      j->nbad, j->map.nranks, j->losses)
-                          : xstrdup(text);
+    losses = job_progress_losses_text(&j->kept->progress, j->map.nranks);
+    j->reason = losses ? xasprintf("%s; before, %s", text, losses) : xstrdup(text);
     job_table_result(js->table, j->kept, how, exit_code, j->reason);
     j->queued = false;
     j->held_ms = 0;
     out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, text);
-    if (j->sent)
-        kill_ranks(js, j, SIGTERM, JOB_GRACE_MS);
+    if (job_sent(j))
+        job_fail_kill(js, j, SIGTERM, JOB_GRACE_MS);
     else
         job_step(js, j, how);
     end_children(js, j);
+}
+
+void job_fail_explained(struct jobs *js, struct job *j, int exit_code, const char *cause)
+{
+    bool lenient = (j->map.spec.flags & (JOB_RECOVERABLE | JOB_STRICT)) == JOB_RECOVERABLE;
+    char *reason;
+
+    if (job_state_over(j->kept->state) || !j->kept->result.failure ||
+        j->kept->result.exit_code == exit_code)
+        return;
+    reason = xasprintf("%s; before that was noticed, %s", cause, j->reason);
+    free(j->reason);
+    j->reason = reason;
+    job_table_result(js->table, j->kept, j->kept->result.failure,
+                     lenient ? j->kept->result.exit_code : exit_code, reason);
+    out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, reason);
 }
 
 void job_fail_with_parent(struct jobs *js, struct job *j, const struct job *parent)
@@ -82,10 +117,10 @@ static void end_children(struct jobs *js, const struct job *parent)
 /* Ends the children of a job that has ended itself: its submitter waits for them. */
 static void fail_family(struct jobs *js, struct job *parent, int code, const char *why)
 {
-    if (parent->nchildren && !parent->kin_text) {
-        parent->kin_code = code;
-        parent->kin_text = xasprintf("spawned jobs were ended: %s", why);
-    }
+    FREE_AUTO char *text = xasprintf("spawned jobs were ended: %s", why);
+
+    if (parent->nchildren && !parent->kept->kin_text)
+        job_table_kin_failed(js->table, parent->kept, code, text);
     end_children(js, parent);
 }
 
@@ -105,18 +140,18 @@ void job_signal(struct jobs *js, const struct msg_signal *m)
     if (job_state_over(j->kept->state)) {
         if (ends_jobs(signum)) /* prun waits for the children */
             fail_family(js, j, exit_code_of_signal(signum ? signum : SIGTERM), "by the user");
-    } else if (signum == SIGKILL && j->sent) {
+    } else if (signum == SIGKILL && job_sent(j)) {
         job_fail(js, j, JOB_EV_KILL, exit_code_of_signal(SIGKILL), "ended by the user");
         if (j->kept->result.failure == JOB_EV_KILL && j->kept->result.exit_code > 128)
             job_table_result(js->table, j->kept, JOB_EV_KILL, exit_code_of_signal(SIGKILL),
                              j->reason); /* a SIGKILL after a SIGTERM */
-        kill_ranks(js, j, SIGKILL, 0);
+        job_fail_kill(js, j, SIGKILL, 0);
     } else if (signum == 0) {
         job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter has disconnected");
     } else if (ends_jobs(signum)) {
         job_fail(js, j, JOB_EV_KILL, exit_code_of_signal(signum), "ended by the user");
-    } else if (j->sent) {
-        kill_ranks(js, j, signum, -1);
+    } else if (job_sent(j)) {
+        job_fail_kill(js, j, signum, -1);
     }
 }
 
@@ -142,7 +177,7 @@ void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch)
     DL_FOREACH(js->list, j)
     {
         if (j->kept->accepted.submit_vpid == vpid &&
-            epoch_eq(j->kept->accepted.submit_epoch, epoch))
+            epoch_eq(j->kept->accepted.submit_epoch, epoch) && !job_entry_follows_head(j->kept))
             job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter was lost with vpid %u",
                      vpid);
     }
@@ -165,9 +200,9 @@ void job_fail_deadlines(struct jobs *js)
 
     DL_FOREACH(js->list, j)
     {
-        if (!j->deadline_ms || j->deadline_ms > js->out->now_ms)
+        if (!job_deadline(j) || job_deadline(j) > js->out->now_ms)
             continue;
-        j->deadline_ms = 0;
+        j->timed_out = true;
         end_timed_out(js, j);
     }
 }

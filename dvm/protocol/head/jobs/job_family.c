@@ -91,23 +91,26 @@ uint64_t job_family_mark_waiting(struct jobs *js)
  * answer to the spawn request says so. */
 static bool has_failed(const struct job *j)
 {
-    return j->sent && j->kept->result.exit_code != 0 &&
+    return job_sent(j) && j->kept->result.exit_code != 0 &&
            j->kept->result.failure != JOB_EV_FAIL_START &&
            !(j->kept->result.failure == JOB_EV_KILL && j->kept->result.exit_code > 128);
 }
 
 /* Notes the first failed child at its parent. A parent that is recoverable and not strict shows the
  * text and keeps its own exit code. */
-static void note_child_end(struct job *parent, const struct job *j)
+static void note_child_end(struct jobs *js, struct job *parent, const struct job *j)
 {
     bool lenient = (parent->map.spec.flags & (JOB_RECOVERABLE | JOB_STRICT)) == JOB_RECOVERABLE;
     bool failed = has_failed(j);
 
-    if (parent->kin_text || (!failed && !j->kin_text))
+    int code = failed ? j->kept->result.exit_code : j->kept->kin_code;
+    FREE_AUTO char *text = NULL;
+
+    if (parent->kept->kin_text || (!failed && !j->kept->kin_text))
         return;
-    parent->kin_text =
-        failed ? xasprintf("spawned job %s: %s", j->map.nspace, j->reason) : xstrdup(j->kin_text);
-    parent->kin_code = lenient ? 0 : failed ? j->kept->result.exit_code : j->kin_code;
+    text = failed ? xasprintf("spawned job %s: %s", j->map.nspace, j->reason)
+                  : xstrdup(j->kept->kin_text);
+    job_table_kin_failed(js->table, parent->kept, lenient ? 0 : code, text);
 }
 
 struct job *job_family_left(struct jobs *js, const struct job *j)
@@ -116,7 +119,7 @@ struct job *job_family_left(struct jobs *js, const struct job *j)
 
     if (!parent)
         return NULL;
-    note_child_end(parent, j);
+    note_child_end(js, parent, j);
     parent->nchildren--;
     return parent->kept->state == JOB_NOTIFY_COMPLETED ? parent : NULL;
 }
@@ -136,7 +139,7 @@ const struct job_launch *job_watch(struct jobs *js, const char *nspace, uint32_t
 {
     struct job *j = jobs_find(js, nspace);
 
-    if (!j || !j->sent || j->ended_told)
+    if (!j || !job_sent(j) || j->ended_told)
         return NULL;
     add_watcher(j, vpid);
     return &j->map;
@@ -154,7 +157,7 @@ static void add_daemons(const struct jobs *js, const struct job *j, uint32_t ran
     for (size_t i = first; i < end; i++) {
         const struct job_node *n = &j->map.nodes[i];
 
-        if (!j->daemons[i].gone &&
+        if (!job_node_gone(j, i) &&
             members_current(js->members, n->vpid, incarnation_epoch(js->inc, n->epoch)))
             hwloc_bitmap_set(to, n->vpid);
     }
@@ -166,13 +169,13 @@ void job_daemons_of(const struct jobs *js, const char *nspace, uint32_t rank, hw
     const struct job *j;
 
     if (nspace) {
-        if (only && only->sent && !job_state_over(only->kept->state))
+        if (only && job_sent(only) && !job_state_over(only->kept->state))
             add_daemons(js, only, rank, to);
         return;
     }
     DL_FOREACH(js->list, j)
     {
-        if (j->sent && !job_state_over(j->kept->state))
+        if (job_sent(j) && !job_state_over(j->kept->state))
             add_daemons(js, j, JOB_RANK_ALL, to);
     }
 }

@@ -116,8 +116,7 @@ static struct record_job_map map_record(const struct jobs *js, const struct map_
     return r;
 }
 
-/* Takes the slots of the map that the job's entry has. */
-static void take_map(struct jobs *js, struct job *j)
+void job_map_take(struct jobs *js, struct job *j)
 {
     const struct record_job_map *m = &j->kept->map;
 
@@ -131,7 +130,7 @@ static void take_map(struct jobs *js, struct job *j)
     j->ranks = xcalloc(m->nranks + 1, sizeof(*j->ranks));
     for (uint32_t r = 0; r < m->nranks; r++) {
         j->ranks[r] = (struct job_rank){.state = PROC_INIT, .taken = m->taken ? m->taken[r] : NULL};
-        job_slots_take(js, j, r, m->nodes[m->rank_node[r]].vpid);
+        job_slots_take(js, j, r);
     }
     j->daemons = xcalloc(m->nnodes + 1, sizeof(*j->daemons));
     j->mapped = true;
@@ -160,7 +159,7 @@ static bool adopt_map(struct jobs *js, struct job *j, const struct map_node *nod
     }
     j->table = table;
     table = NULL;
-    take_map(js, j);
+    job_map_take(js, j);
     return true;
 }
 
@@ -184,7 +183,7 @@ static void wait_for_slots(struct job *j)
 /* True if it is certain now that the job will never fit. */
 static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum, uint32_t present)
 {
-    if (j->checked || maximum == 0 || r == MAP_NO_SLOTS)
+    if (job_judged(j) || maximum == 0 || r == MAP_NO_SLOTS)
         return false;
     return r == MAP_HOPELESS || job_slots_wanted(j) > maximum || maximum <= present ||
            j->map.spec.nhosts;
@@ -194,7 +193,7 @@ static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum,
  * it. */
 static bool waits_for_kin(struct jobs *js, struct job *j)
 {
-    uint64_t mark = j->checked ? 0 : job_family_mark(js, j);
+    uint64_t mark = job_judged(j) ? 0 : job_family_mark(js, j);
 
     return mark && !job_map_has_hope(js, j, mark);
 }
@@ -204,8 +203,8 @@ static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint
 {
     uint64_t maximum = slots_maximum(js->slots, size_bound_now(js->bound));
 
-    if (!j->checked && r != MAP_HOPELESS && js->resize.grow_will_do(js->resize.arg, j))
-        j->needs_grow = j->checked = true;
+    if (!job_judged(j) && r != MAP_HOPELESS && js->resize.grow_will_do(js->resize.arg, j))
+        job_table_judge(js->table, j->kept, JOB_FITS_GROWN);
     job_set_reason(j, why->msg);
     if (j->map.spec.flags & JOB_NO_WAIT) {
         job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED, "not launched: %s (--no-wait)",
@@ -224,7 +223,8 @@ static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint
                  why->msg);
         return;
     }
-    j->checked |= maximum != 0; /* without members there is no maximum */
+    if (!job_judged(j) && maximum != 0) /* without members there is no maximum */
+        job_table_judge(js->table, j->kept, JOB_FITS);
     wait_for_slots(j);
     job_step(js, j, JOB_EV_NO_SLOTS);
     j->due = false;
@@ -243,8 +243,6 @@ void job_map_now(struct jobs *js, struct job *j)
     if (r != MAP_OK) {
         wait_or_fail(js, j, r, universe, &err);
     } else if (adopt_map(js, j, nodes, n, &map, universe)) {
-        j->checked = true;
-        j->needs_grow = false;
         job_set_reason(j, "");
         job_queue_mapped(js, j);
         job_step(js, j, JOB_EV_DONE);
@@ -297,14 +295,15 @@ static bool may_wait_behind(struct jobs *js, struct job *j)
                  err.msg);
         return false;
     }
-    j->checked |= maximum != 0;
+    if (!job_judged(j) && maximum != 0)
+        job_table_judge(js->table, j->kept, JOB_FITS);
     return true;
 }
 
 void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first)
 {
     struct err behind = {0};
-    bool judged = j->checked && !(j->map.spec.flags & JOB_NO_WAIT);
+    bool judged = job_judged(j) && !(j->map.spec.flags & JOB_NO_WAIT);
 
     if (!judged && !may_wait_behind(js, j))
         return;

@@ -8,20 +8,17 @@
  * Reports are collected: at most one message about a job is sent in SEND_EVERY_MS, so a job that
  * falls apart costs each daemon no more than that. A daemon gets all reports before it is notified
  * of the job's end. After a job has failed, nothing further is reported.
- *
- * The exit code is that of the first rank that exited by itself with a code; with --strict, or
- * if no rank is left, that of the first of all. */
+ */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include <stdlib.h>
 #include <utlist.h>
 
-#define NAMED_MAX 8 /* in a job's final text; the others are counted */
 /* From one message about a job to the next. */
 #define SEND_EVERY_MS 20
 
-static bool goes_on(const struct job *j)
+bool job_news_goes_on(const struct job *j)
 {
     return (j->map.spec.flags & JOB_RECOVERABLE) && !j->kept->result.failure;
 }
@@ -35,39 +32,12 @@ void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enu
     js->news = true;
 }
 
-/* The first rank that exited by itself with a code decides; with --strict, and if all ranks are
- * lost, the first of all. */
-static int exit_code_of_losses(const struct job *j)
-{
-    bool any = (j->map.spec.flags & JOB_STRICT) || j->nlost == j->map.nranks;
-
-    return any ? j->first_code : j->own_code;
-}
-
 void job_news_as_reason(struct job *j)
 {
+    char *losses = job_progress_losses_text(&j->kept->progress, j->map.nranks);
+
     free(j->reason);
-    j->reason = j->losses
-                    ? xasprintf("%u of %u ranks failed or were lost: %s%s", j->nbad, j->map.nranks,
-                                j->losses, j->nlosses > NAMED_MAX ? "; and others" : "")
-                    : xstrdup("");
-}
-
-void job_news_outlived(struct jobs *js, struct job *j, uint32_t nranks, int code, bool lost,
-                       const char *text)
-{
-    char *named = j->losses;
-
-    j->nbad += nranks;
-    j->nlost += lost ? nranks : 0;
-    j->first_code = j->first_code ? j->first_code : code;
-    j->own_code = j->own_code || lost ? j->own_code : code;
-    if (++j->nlosses <= NAMED_MAX) {
-        j->losses = named ? xasprintf("%s; %s", named, text) : xstrdup(text);
-        free(named);
-    }
-    job_news_as_reason(j);
-    job_table_result(js->table, j->kept, 0, exit_code_of_losses(j), j->reason);
+    j->reason = losses ? losses : xstrdup("");
 }
 
 static void send_news(struct jobs *js, const struct job *j, uint32_t vpid, const struct msg *m)
@@ -82,7 +52,7 @@ void job_news_send(struct jobs *js, struct job *j)
 {
     struct msg m = {.type = MSG_RANKS_LOST,
                     .ranks_lost = {.nspace = j->map.nspace,
-                                   .others_go_on = goes_on(j),
+                                   .others_go_on = job_news_goes_on(j),
                                    .parent_nspace = j->map.spec.parent_nspace,
                                    .parent_rank = j->map.spec.parent_rank,
                                    .nranks = j->nnews,

@@ -15,63 +15,48 @@ enum job_held { JOB_NOT_HELD, JOB_HELD_MAP, JOB_HELD_LAUNCH };
 
 struct job_daemon { /* a node of the map */
     bool sent;      /* the launch is on its way there, or arrived */
-    bool gone;      /* nothing of the job is left there */
     bool registered;
     bool ready;        /* has the job's files, and has found that its ranks can start */
     bool settled;      /* all its ranks that are to stop have stopped or have ended */
+    bool drained;      /* its ranks are ended for a shrink; the others go on */
     uint32_t nstopped; /* ranks that are stopped for a debugger */
 };
 
 struct job {
-    /* Number, submitter, specification, map, state and result (borrowed). The daemon and client
-     * that submitted it are notified of acceptance, states and end. Its output goes to the home in
-     * `map`. A spawned job has the home of its parent. */
+    /* Number, submitter, specification, map, progress, state and result (borrowed). The daemon and
+     * client that submitted it are notified of acceptance, states and end. Its output goes to the
+     * home in `map`. A spawned job has the home of its parent. */
     const struct job_entry *kept;
     enum job_held held;
     struct job_launch map; /* nspace, spec, the map while mapped; the lists are those of `kept` */
     bool mapped;
-    bool sent;       /* launch messages have gone out: it can no longer be remapped */
-    bool queued;     /* waits for slots */
-    bool checked;    /* it fitted the maximum at its submission, */
-    bool needs_grow; /* but only with grows that ran then */
+    bool queued; /* waits for slots */
     bool ended_told;
     bool due;             /* its next step is due, */
     uint64_t not_in_turn; /* but not in this turn */
     uint64_t held_ms;     /* since when it is held without a step; 0: it is not held */
     uint64_t kin_mark;    /* the last mark of job_family_mark() */
     uint32_t nchildren;   /* jobs that its ranks have spawned and that have not ended */
-    int kin_code;         /* of its descendants, the end of the first that failed */
-    char *kin_text;       /* NULL: none has */
     size_t nwatchers;     /* daemons beside its own that are notified of its end */
     uint32_t *watchers;
     struct job_rank *ranks;     /* [map.nranks] */
     struct job_daemon *daemons; /* [map.nnodes] */
     char *table;                /* the map for the submitter, or NULL */
     bool started;               /* its ranks got their start, after all daemons were ready */
-    uint32_t nrunning, nnodes_gone, nnodes_registered;
+    uint32_t nrunning, nnodes_registered;
     uint32_t nnodes_stop,
         nnodes_settled; /* with ranks that are to stop; nodes where all of them have */
     bool stops;         /* some rank is to stop for a debugger */
     bool continued;     /* none is to stop any more */
     uint64_t nstopped;  /* ranks that are stopped for a debugger */
-    /* Ranks that failed while the others continue (JOB_RECOVERABLE). The lost ones among them
-     * ended by a signal or with their daemon. */
-    uint32_t nbad, nlost, nlosses;
-    int first_code, own_code; /* of the first failed rank; of the first that exited by itself */
-    uint32_t passed;          /* times that later jobs have passed it, while it waited for slots */
-    char *losses;             /* the first ones by name, or NULL */
-    size_t nnews;             /* ranks whose end has not been reported to others yet */
+    uint32_t passed;    /* times that later jobs have passed it, while it waited for slots */
+    size_t nnews;       /* ranks whose end has not been reported to others yet */
     struct msg_rank *news;
     uint64_t told_ms; /* time of the last report to others; 0: never */
     char *reason;
-    uint64_t deadline_ms; /* 0: none */
+    bool timed_out; /* its time limit has passed, and it was ended for that */
     UT_hash_handle hh;
     struct job *next, *prev;
-};
-
-struct job_history {
-    struct api_dvm_job job;
-    struct job_history *next, *prev;
 };
 
 struct job_stuck { /* whether the first job that waits is stuck; the same for each job behind it */
@@ -94,9 +79,8 @@ struct jobs {
     struct job *list; /* in order of submission */
     struct job *by_nspace;
     size_t n;
-    struct job_history *history;
-    size_t nhistory;
-    uint64_t turn; /* inputs so far */
+    uint64_t inherited; /* number of the last job of the former head; 0: there was none */
+    uint64_t turn;      /* inputs so far */
     uint64_t kin_mark;
     uint64_t changes;
     bool kick; /* slots may have become free */
@@ -106,14 +90,26 @@ struct jobs {
 };
 
 /* job.c: the record itself */
+char *job_name(const struct jobs *js, uint64_t number); /* its namespace; the caller frees it */
+struct job *job_append(struct jobs *js, const struct job_entry *kept); /* at the end of the list */
 void job_free(struct job *j);
 void job_forget_map(struct job *j);
 /* Sends a message to the daemon whose client submitted the job. */
+/* Whether the job goes on with the next process of the head, at which its client was: a detached
+ * job that needs nothing more of that client. */
+bool job_entry_follows_head(const struct job_entry *e);
 void job_tell(struct jobs *js, const struct job *j, const struct msg *m);
 void job_tell_state(struct jobs *js, const struct job *j);
+void job_tell_started(struct jobs *js, const struct job *j); /* again: input can go */
+bool job_judged(const struct job *j); /* it fits the DVM, or fits after grows: it may wait */
 void job_set_reason(struct job *j, const char *text);
 void job_step(struct jobs *js, struct job *j, enum job_event ev); /* the one setter of the state */
 bool job_node_current(const struct jobs *js, const struct job_node *n);
+/* Its launch is decided: it can no longer be mapped anew. */
+bool job_sent(const struct job *j);
+bool job_node_gone(const struct job *j, size_t node); /* nothing of the job is left there */
+uint64_t
+job_deadline(const struct job *j); /* when it is to be ended for its time limit; 0: never */
 /* job_family.c: jobs that ranks of other jobs have spawned */
 struct job *job_family_parent(const struct jobs *js, const struct job_spec *s); /* or NULL */
 void job_family_join(struct job *j, struct job *parent); /* a new job; parent: NULL: none */
@@ -127,16 +123,17 @@ uint64_t job_family_mark(struct jobs *js, const struct job *j);
 uint64_t job_family_mark_waiting(struct jobs *js);
 /* job_news.c: ends of ranks that are reported to others while their job has not failed */
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
-/* Number of failed ranks of a job that continues without them. */
-void job_news_outlived(struct jobs *js, struct job *j, uint32_t nranks, int code, bool lost,
-                       const char *text);
+/* Whether the job continues when some of its ranks fail. */
+bool job_news_goes_on(const struct job *j);
 /* The reason of a job that neither waits nor has failed: its losses, or nothing. */
 void job_news_as_reason(struct job *j);
 void job_news_send(struct jobs *js, struct job *j); /* now */
 void job_news_steps(struct jobs *js);
 uint64_t job_news_next_deadline(const struct jobs *js);
+/* job_succession.c: true if the former head has accepted this client's job */
+bool job_inherited(const struct jobs *js, uint32_t from, uint32_t client);
 /* job_slots.c */
-void job_slots_take(struct jobs *js, struct job *j, uint32_t rank, uint32_t vpid);
+void job_slots_take(struct jobs *js, struct job *j, uint32_t rank);
 void job_slots_give(struct jobs *js, struct job *j, uint32_t rank);
 uint64_t job_slots_held(const struct job *j);
 /* job_send.c */
@@ -150,8 +147,14 @@ void job_debug_stop_prepare(struct job *j);                /* it has been mapped
 void job_debug_stop_check(struct jobs *js, struct job *j); /* it may be READY_FOR_DEBUG now */
 void job_debug_stop_node_over(struct jobs *js, struct job *j, int node);
 /* job_fail.c */
+/* The job has failed already, by its ranks. This cause explains that failure: it becomes the job's
+ * exit code and the beginning of its text. The code of a recoverable job that is not strict stays.
+ */
+void job_fail_explained(struct jobs *js, struct job *j, int exit_code, const char *cause);
 void job_fail_with_parent(struct jobs *js, struct job *j, const struct job *parent);
 void job_fail_deadlines(struct jobs *js);
+/* To the ranks: a signal (grace_ms: -1), or SIGTERM and after the grace SIGKILL. */
+void job_fail_kill(struct jobs *js, struct job *j, int signum, int64_t grace_ms);
 /* job_ready.c */
 void job_ready_begin(struct jobs *js, struct job *j);
 void job_ready_check(struct jobs *js, struct job *j); /* a daemon is ready, or has departed */
@@ -159,6 +162,7 @@ void job_ready_check(struct jobs *js, struct job *j); /* a daemon is ready, or h
 void job_lose_node(struct jobs *js, struct job *j, int node, const char *why);
 /* job_map.c */
 void job_map_now(struct jobs *js, struct job *j);
+void job_map_take(struct jobs *js, struct job *j); /* the map of its entry, with the slots */
 void job_map_drop(struct jobs *js, struct job *j);
 void job_map_anew(struct jobs *js, struct job *j);
 bool job_map_stale(const struct jobs *js, const struct job *j);
@@ -169,9 +173,10 @@ void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first
 bool job_map_has_hope(const struct jobs *js, const struct job *j, uint64_t mark);
 /* job_send.c */
 void job_send_launch(struct jobs *js, struct job *j);
+/* Its launch to one of its nodes; -1 and a reason: it cannot be sent. */
+int job_send_node(struct jobs *js, struct job *j, uint32_t node, struct err *err);
 /* job_end.c */
 void job_end_notify(struct jobs *js, struct job *j);
 void job_end_retire(struct jobs *js, struct job *j);
-void job_end_free_history(struct jobs *js);
 
 #endif

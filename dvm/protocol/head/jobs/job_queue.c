@@ -37,8 +37,8 @@ struct job *job_queue_before(const struct jobs *js, const struct job *j)
 /* The latest end time of a job that starts now, or has started; UINT64_MAX: not known. */
 static uint64_t end_of(const struct jobs *js, const struct job *j)
 {
-    if (j->deadline_ms)
-        return j->deadline_ms;
+    if (job_deadline(j))
+        return job_deadline(j);
     return j->map.spec.timeout_ms ? js->out->now_ms + j->map.spec.timeout_ms : UINT64_MAX;
 }
 

@@ -41,10 +41,18 @@ void job_ready_begin(struct jobs *js, struct job *j)
 static bool all_nodes_ready(const struct job *j)
 {
     for (size_t i = 0; i < j->map.nnodes; i++) {
-        if (!j->daemons[i].ready && !j->daemons[i].gone)
+        if (!j->daemons[i].ready && !job_node_gone(j, i))
             return false;
     }
     return true;
+}
+
+/* A rank runs, so a former head has found all daemons ready; some may not have got their START. */
+static bool is_to_start(const struct job *j)
+{
+    if (j->kept->result.failure || j->started || !job_launch_waits(&j->map))
+        return false;
+    return j->kept->state == JOB_STARTED || (j->kept->state == JOB_PREPARING && all_nodes_ready(j));
 }
 
 /* Lost daemons are not waited for: the others continue if the job is recoverable. */
@@ -53,13 +61,12 @@ void job_ready_check(struct jobs *js, struct job *j)
     struct msg m = {.type = MSG_START, .start = {j->map.nspace}};
     struct err err = {0};
 
-    if (j->kept->state != JOB_PREPARING || j->kept->result.failure || j->started ||
-        !all_nodes_ready(j))
+    if (!is_to_start(j))
         return;
     j->started = true;
     job_news_as_reason(j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
-        if (!j->daemons[i].gone &&
+        if (!job_node_gone(j, i) &&
             rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
             job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", err.msg);
             return;
@@ -71,9 +78,9 @@ void job_ready_check(struct jobs *js, struct job *j)
 static int find_node(const struct job *j, uint32_t from)
 {
     int node =
-        j && j->sent && !job_state_over(j->kept->state) ? job_launch_node(&j->map, from) : -1;
+        j && job_sent(j) && !job_state_over(j->kept->state) ? job_launch_node(&j->map, from) : -1;
 
-    return node >= 0 && !j->daemons[node].gone && job_launch_waits(&j->map) ? node : -1;
+    return node >= 0 && !job_node_gone(j, node) && job_launch_waits(&j->map) ? node : -1;
 }
 
 void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job_name *m)

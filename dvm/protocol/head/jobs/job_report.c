@@ -11,6 +11,7 @@
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -23,7 +24,8 @@ static bool not_running_yet(const struct job *j)
 
 static void check_over(struct jobs *js, struct job *j)
 {
-    if (job_state_over(j->kept->state) || !j->sent || j->nnodes_gone < j->map.nnodes)
+    if (job_state_over(j->kept->state) || !job_sent(j) ||
+        j->kept->progress.nnodes_gone < j->map.nnodes)
         return;
     if (!j->kept->result.failure && not_running_yet(j))
         job_step(js, j, JOB_EV_FIRST); /* it ended before any daemon reported its start */
@@ -34,7 +36,7 @@ static struct job *find_sent(struct jobs *js, const char *nspace)
 {
     struct job *j = jobs_find(js, nspace);
 
-    return j && j->sent && !job_state_over(j->kept->state) ? j : NULL;
+    return j && job_sent(j) && !job_state_over(j->kept->state) ? j : NULL;
 }
 
 /* The rank if the sender runs it, else -1: a daemon reports its own ranks only. */
@@ -77,6 +79,8 @@ void job_launched(struct jobs *js, uint32_t from, const struct msg_ranks *m)
         if (!start_is_news(j, rank, m->ranks[i].failed))
             continue;
         if (m->ranks[i].failed) {
+            job_table_rank_ended(js->table, j->kept, (uint32_t)rank, PROC_FAILED_TO_START,
+                                 m->ranks[i].value, "");
             rank_step(js, j, (uint32_t)rank, PROC_EV_FAIL);
             job_slots_give(js, j, (uint32_t)rank);
             job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,
@@ -91,6 +95,8 @@ void job_launched(struct jobs *js, uint32_t from, const struct msg_ranks *m)
         if (j->nrunning++ == 0 && not_running_yet(j))
             job_step(js, j, JOB_EV_FIRST);
     }
+    if (j)
+        job_ready_check(js, j);
     if (j && j->nrunning == j->map.nranks && j->kept->state == JOB_STARTED && !j->due)
         job_step(js, j, JOB_EV_ALL_RUN);
 }
@@ -114,27 +120,67 @@ static const char *note_of_signal(const struct msg_rank *r)
     return WCOREDUMP(r->value) ? ", core dumped" : "";
 }
 
-static void rank_failed(struct jobs *js, struct job *j, uint32_t from, const struct msg_rank *r)
+static bool is_drained(const struct job *j, uint32_t rank)
 {
-    uint32_t rank = r->rank;
-    int status = r->value;
-    bool lost = WIFSIGNALED(status);
-    int code = lost ? exit_code_of_signal(WTERMSIG(status)) : WEXITSTATUS(status);
-    int pid = j->ranks[rank].pid;
-    char text[512];
+    return j->daemons[j->map.rank_node[rank]].drained;
+}
 
-    if (lost)
-        snprintf(text, sizeof(text),
-                 "rank %u on %s (vpid %u) was ended by signal %d (%s)%s, pid %d", rank,
-                 host_of(j, rank), from, WTERMSIG(status), strsignal(WTERMSIG(status)),
-                 note_of_signal(r), pid);
+/* How a rank has ended with a code or by a signal. */
+static char *describe_end(const struct job *j, uint32_t from, const struct msg_rank *r)
+{
+    const char *host = host_of(j, r->rank);
+    int pid = j->ranks[r->rank].pid;
+    int signum = WTERMSIG(r->value);
+
+    if (is_drained(j, r->rank))
+        return xasprintf("rank %u on %s (vpid %u) was ended by a shrink of the DVM, pid %d",
+                         r->rank, host, from, pid);
+    if (WIFSIGNALED(r->value))
+        return xasprintf("rank %u on %s (vpid %u) was ended by signal %d (%s)%s, pid %d", r->rank,
+                         host, from, signum, strsignal(signum), note_of_signal(r), pid);
+    return xasprintf("rank %u on %s (vpid %u) exited with code %d, pid %d", r->rank, host, from,
+                     WEXITSTATUS(r->value), pid);
+}
+
+/* A rank has failed, or was lost: the job continues without it, or fails. */
+static void outlive_or_fail(struct jobs *js, struct job *j, int code, const char *text)
+{
+    if (job_news_goes_on(j))
+        job_news_as_reason(j);
     else
-        snprintf(text, sizeof(text), "rank %u on %s (vpid %u) exited with code %d, pid %d", rank,
-                 host_of(j, rank), from, code, pid);
-    if (!(j->map.spec.flags & JOB_RECOVERABLE))
         job_fail(js, j, JOB_EV_ABORT, code, "%s", text);
-    else if (!j->kept->result.failure)
-        job_news_outlived(js, j, 1, code, lost, text);
+}
+
+/* The ranks of a lost daemon fail the job. A survivor may have noticed their loss before the DVM
+ * did, and have aborted. */
+static void fail_by_loss(struct jobs *js, struct job *j, uint32_t nlost, const char *text)
+{
+    if (nlost && j->kept->result.failure == JOB_EV_ABORT)
+        job_fail_explained(js, j, EXIT_CODE_LOST, text);
+    else if (nlost || !job_news_goes_on(j))
+        outlive_or_fail(js, j, EXIT_CODE_LOST, text);
+}
+
+static void rank_exited(struct jobs *js, struct job *j, uint32_t from, const struct msg_rank *r)
+{
+    FREE_AUTO char *text = r->value ? describe_end(j, from, r) : NULL;
+    int code =
+        WIFSIGNALED(r->value) ? exit_code_of_signal(WTERMSIG(r->value)) : WEXITSTATUS(r->value);
+    /* A rank that a shrink ends is lost, whatever it answers to the signal. */
+    int status = r->value && is_drained(j, r->rank) ? SIGTERM : r->value;
+
+    job_table_rank_ended(js->table, j->kept, r->rank, PROC_TERMINATED, status,
+                         text && job_news_goes_on(j) ? text : "");
+    if (j->ranks[r->rank].state == PROC_INIT)
+        rank_step(js, j, r->rank, PROC_EV_RUN);
+    rank_step(js, j, r->rank, PROC_EV_IOF);
+    rank_step(js, j, r->rank, PROC_EV_WAITPID);
+    j->ranks[r->rank].exit = r->value;
+    job_slots_give(js, j, r->rank);
+    if (r->value != 0 || r->how != RANK_PLAIN)
+        job_news_add(js, j, r->rank, r->value, (enum rank_how)r->how);
+    if (text)
+        outlive_or_fail(js, j, code, text);
 }
 
 void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m)
@@ -144,28 +190,15 @@ void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m)
     for (size_t i = 0; j && i < m->nranks; i++) {
         int64_t rank = own_rank(j, from, m->ranks[i].rank);
 
-        if (rank < 0 || j->ranks[rank].state >= PROC_TERMINATED)
-            continue;
-        if (j->ranks[rank].state == PROC_INIT)
-            rank_step(js, j, (uint32_t)rank, PROC_EV_RUN);
-        rank_step(js, j, (uint32_t)rank, PROC_EV_IOF);
-        rank_step(js, j, (uint32_t)rank, PROC_EV_WAITPID);
-        j->ranks[rank].exit = m->ranks[i].value;
-        job_slots_give(js, j, (uint32_t)rank);
-        if (m->ranks[i].value != 0 || m->ranks[i].how != RANK_PLAIN)
-            job_news_add(js, j, (uint32_t)rank, m->ranks[i].value, m->ranks[i].how);
-        if (m->ranks[i].value != 0)
-            rank_failed(js, j, from, &m->ranks[i]);
+        if (rank >= 0 && j->ranks[rank].state < PROC_TERMINATED)
+            rank_exited(js, j, from, &m->ranks[i]);
     }
 }
 
-static void end_node(struct jobs *js, struct job *j, int node)
+/* The job has nothing left on this daemon, and its record says so. */
+static void after_node_gone(struct jobs *js, struct job *j, int node)
 {
-    if (j->daemons[node].gone)
-        return;
-    j->daemons[node].gone = true;
     js->changes++;
-    j->nnodes_gone++;
     job_debug_stop_node_over(js, j, node);
     check_over(js, j);
     job_ready_check(js, j);
@@ -176,8 +209,10 @@ void job_local_gone(struct jobs *js, uint32_t from, const struct msg_local_gone 
     struct job *j = find_sent(js, m->nspace);
     int node = j ? job_launch_node(&j->map, from) : -1;
 
-    if (node >= 0)
-        end_node(js, j, node);
+    if (node < 0 || job_node_gone(j, node))
+        return;
+    job_table_node_gone(js->table, j->kept, (uint32_t)node, false, "");
+    after_node_gone(js, j, node);
 }
 
 void job_aborted(struct jobs *js, uint32_t from, const struct msg_abort *m)
@@ -195,27 +230,34 @@ void job_aborted(struct jobs *js, uint32_t from, const struct msg_abort *m)
              m->text);
 }
 
+static bool runs_on(const struct job *j, uint32_t rank, int node)
+{
+    return j->map.rank_node[rank] == (uint32_t)node && j->ranks[rank].state < PROC_TERMINATED;
+}
+
 void job_lose_node(struct jobs *js, struct job *j, int node, const char *why)
 {
-    char text[512];
+    FREE_AUTO char *text = NULL;
     uint32_t nlost = 0;
+    const char *cause = why ? why : "";
 
+    for (uint32_t r = 0; r < j->map.nranks; r++)
+        nlost += runs_on(j, r, node);
+    text = xasprintf("%u %s on %s %s lost with %s daemon (vpid %u)%s%.500s", nlost,
+                     nlost == 1 ? "rank" : "ranks", j->map.nodes[node].host,
+                     nlost == 1 ? "was" : "were", nlost == 1 ? "its" : "their",
+                     j->map.nodes[node].vpid, *cause ? ": " : "", cause);
+    job_table_node_gone(js->table, j->kept, (uint32_t)node, true,
+                        nlost && job_news_goes_on(j) ? text : "");
     for (uint32_t r = 0; r < j->map.nranks; r++) {
-        if (j->map.rank_node[r] != (uint32_t)node || j->ranks[r].state >= PROC_TERMINATED)
+        if (!runs_on(j, r, node))
             continue;
         rank_step(js, j, r, PROC_EV_LOST);
         job_slots_give(js, j, r);
         job_news_add(js, j, r, 0, RANK_LOST);
-        nlost++;
     }
-    snprintf(text, sizeof(text), "%u ranks on %s were lost with their daemon (vpid %u)%s%s", nlost,
-             j->map.nodes[node].host, j->map.nodes[node].vpid, why && *why ? ": " : "",
-             why ? why : "");
-    if (!(j->map.spec.flags & JOB_RECOVERABLE))
-        job_fail(js, j, JOB_EV_ABORT, EXIT_CODE_LOST, "%s", text);
-    else if (!j->kept->result.failure && nlost)
-        job_news_outlived(js, j, nlost, EXIT_CODE_LOST, true, text);
-    end_node(js, j, node);
+    fail_by_loss(js, j, nlost, text);
+    after_node_gone(js, j, node);
 }
 
 /* A job that was sent to the lost daemon ends or continues by its own policy. A held or queued
@@ -228,8 +270,8 @@ void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const c
     {
         int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;
 
-        if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr && j->sent &&
-            !job_state_over(j->kept->state) && !j->daemons[node].gone)
+        if (node >= 0 && j->map.nodes[node].epoch == epoch.ctr && job_sent(j) &&
+            !job_state_over(j->kept->state) && !job_node_gone(j, node))
             job_lose_node(js, j, node, why);
     }
 }

@@ -49,26 +49,6 @@ static const struct job_entry *accept_job(struct jobs *js, uint32_t from,
     return job_table_accept(js->table, &r);
 }
 
-static struct job *add_job(struct jobs *js, const struct job_entry *kept)
-{
-    struct job *j = xcalloc(1, sizeof(*j));
-
-    j->kept = kept;
-    j->map.nspace =
-        xasprintf("%s.%llu", incarnation_text(js->inc), (unsigned long long)kept->accepted.number);
-    j->map.spec = kept->accepted.spec;
-    j->map.files_vpid = kept->accepted.submit_vpid;
-    j->map.files_client = kept->accepted.submit_client;
-    j->map.home_vpid = kept->accepted.home_vpid;
-    j->map.home_client = kept->accepted.home_client;
-    j->due = true;
-    job_set_reason(j, "");
-    DL_APPEND(js->list, j);
-    HASH_ADD_KEYPTR(hh, js->by_nspace, j->map.nspace, strlen(j->map.nspace), j);
-    js->n++;
-    return j;
-}
-
 static const char *refusal_of(const struct jobs *js, const struct member *home)
 {
     if (incarnation_ending(js->inc))
@@ -83,16 +63,20 @@ static const char *refusal_of(const struct jobs *js, const struct member *home)
 void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
 {
     const char *no = refusal_of(js, members_get(js->members, from));
-    struct job *parent = no ? NULL : job_family_parent(js, &m->spec);
-    const struct job_entry *kept = no ? NULL : accept_job(js, from, m, parent);
+    bool known =
+        job_inherited(js, from, m->client); /* its acknowledgement was lost with the head */
+    struct job *parent = no || known ? NULL : job_family_parent(js, &m->spec);
+    const struct job_entry *kept = no || known ? NULL : accept_job(js, from, m, parent);
     struct msg accepted = {.type = MSG_ACCEPTED};
     struct job *j;
 
+    if (known)
+        return;
     if (!kept) {
         refuse_job(js, from, m->client, no ? no : "the head's journal refuses the job");
         return;
     }
-    j = add_job(js, kept);
+    j = job_append(js, kept);
     accepted.accepted = (struct msg_client_job){j->map.nspace, m->client};
     job_tell(js, j, &accepted);
     job_family_join(j, parent);
@@ -102,8 +86,19 @@ void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
         job_fail_with_parent(js, j, parent);
 }
 
+/* Contract C1: the job is judged by the size at which it came. If it fits, a shrink that begins
+ * while the job is held cannot fail it. */
+static void judge_held(struct jobs *js, struct job *j)
+{
+    if (!job_judged(j) && slots_maximum(js->slots, size_bound_now(js->bound)) != 0 &&
+        job_map_has_hope(js, j, 0))
+        job_table_judge(js->table, j->kept, JOB_FITS);
+}
+
 static void hold_job(struct jobs *js, struct job *j, enum job_held at)
 {
+    if (at == JOB_HELD_MAP)
+        judge_held(js, j);
     j->held = at;
     if (!j->held_ms)
         j->held_ms = js->out->now_ms;
@@ -281,8 +276,8 @@ uint64_t jobs_next_deadline(const struct jobs *js)
     {
         if (j->due)
             return js->out->now_ms;
-        if (j->deadline_ms && j->deadline_ms < due)
-            due = j->deadline_ms;
+        if (job_deadline(j) && job_deadline(j) < due)
+            due = job_deadline(j);
     }
     return due;
 }
@@ -298,6 +293,5 @@ void jobs_destroy(struct jobs *js)
     {
         job_free(j);
     }
-    job_end_free_history(js);
     free(js);
 }

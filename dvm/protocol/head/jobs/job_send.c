@@ -60,25 +60,33 @@ static void fail_unsent(struct jobs *js, struct job *j, const char *why)
     }
 }
 
-void job_send_launch(struct jobs *js, struct job *j)
+int job_send_node(struct jobs *js, struct job *j, uint32_t node, struct err *err)
 {
     struct msg m = {.type = MSG_LAUNCH, .launch = {j->map}};
     struct job_launch *map = &m.launch.map;
+
+    map->version = js->members->version;
+    map->cpus = cpus_of(js, j, node, &map->ncpus);
+    j->daemons[node].sent = rml_send(js->rml, j->map.nodes[node].vpid, CLASS_LAUNCH, &m, err) == 0;
+    cpus_free(map->cpus, map->ncpus);
+    return j->daemons[node].sent ? 0 : -1;
+}
+
+void job_send_launch(struct jobs *js, struct job *j)
+{
+    uint64_t limit = j->map.spec.timeout_ms;
     struct err err = {0};
 
-    j->sent = true;
+    if (job_table_sent(js->table, j->kept, limit ? js->out->now_ms + limit : 0, &err) < 0) {
+        job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", err.msg);
+        return;
+    }
     js->changes++;
     j->held_ms = 0;
-    if (j->map.spec.timeout_ms)
-        j->deadline_ms = js->out->now_ms + j->map.spec.timeout_ms;
     js->stats.started++;
-    map->version = js->members->version;
     job_show_map(js, j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
-        map->cpus = cpus_of(js, j, (uint32_t)i, &map->ncpus);
-        j->daemons[i].sent = rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) == 0;
-        cpus_free(map->cpus, map->ncpus);
-        if (!j->daemons[i].sent) {
+        if (job_send_node(js, j, (uint32_t)i, &err) < 0) {
             fail_unsent(js, j, err.msg);
             return;
         }

@@ -12,12 +12,15 @@ uint64_t job_slots_wanted(const struct job *j)
     return slots;
 }
 
-void job_slots_take(struct jobs *js, struct job *j, uint32_t rank, uint32_t vpid)
+void job_slots_take(struct jobs *js, struct job *j, uint32_t rank)
 {
+    const struct job_node *n = &j->map.nodes[j->map.rank_node[rank]];
+
     if (j->map.spec.flags & JOB_TOOL)
         return;
     j->ranks[rank].has_slots = true;
-    slots_take(js->slots, vpid, map_rank_slots(&j->map.spec), j->ranks[rank].taken);
+    slots_take(js->slots, n->vpid, incarnation_epoch(js->inc, n->epoch),
+               map_rank_slots(&j->map.spec), j->ranks[rank].taken);
 }
 
 /* Gives back exactly the slots and threads that it took. */

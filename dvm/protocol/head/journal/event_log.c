@@ -140,28 +140,41 @@ void event_log_destroy(struct event_log *log)
     free(log);
 }
 
-void event_log_add(struct event_log *log, enum api_event_type type, uint32_t vpid, uint64_t epoch,
-                   struct api_campaign *record)
+/* Completes the event, which is taken, and appends it. */
+static void append_event(struct event_log *log, struct api_event *event)
 {
-    uint64_t number = log->next;
-    struct record r = {.type = RECORD_EVENT,
-                       .event.event = {.number = number,
-                                       .time_ms = (int64_t)log->out->wall_ms,
-                                       .type = type,
-                                       .vpid = vpid,
-                                       .epoch = epoch}};
+    struct record r = {.type = RECORD_EVENT, .event.event = *event};
     struct api_event *e = &r.event.event;
+    uint64_t number = log->next;
 
+    e->number = number;
+    e->time_ms = (int64_t)log->out->wall_ms;
     snprintf(e->incarnation, sizeof(e->incarnation), "%s", incarnation_text(log->inc));
-    if (record) {
-        e->has_campaign = true;
-        e->campaign = *record;
-        memset(record, 0, sizeof(*record));
-    }
     journal_note(log->journal, &r);
     api_event_free(e);
     if (log->next > number)
         out_add(log->out, OUT_EVENT)->event.number = number;
+}
+
+void event_log_add(struct event_log *log, enum api_event_type type, uint32_t vpid, uint64_t epoch,
+                   struct api_campaign *record)
+{
+    struct api_event e = {.type = type, .vpid = vpid, .epoch = epoch};
+
+    if (record) {
+        e.has_campaign = true;
+        e.campaign = *record;
+        memset(record, 0, sizeof(*record));
+    }
+    append_event(log, &e);
+}
+
+void event_log_add_loss(struct event_log *log, uint32_t vpid, uint64_t epoch, const char *cause)
+{
+    struct api_event e = {.type = API_EVENT_DAEMON_LOST, .vpid = vpid, .epoch = epoch};
+
+    e.cause = cause ? xstrdup(cause) : NULL;
+    append_event(log, &e);
 }
 
 const struct api_event *event_log_get(const struct event_log *log, uint64_t number)

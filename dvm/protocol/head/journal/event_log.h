@@ -18,6 +18,8 @@ void event_log_destroy(struct event_log *log);
  * taken. */
 void event_log_add(struct event_log *log, enum api_event_type type, uint32_t vpid, uint64_t epoch,
                    struct api_campaign *record);
+/* The same for the loss of a daemon; cause: why, NULL: unknown. */
+void event_log_add_loss(struct event_log *log, uint32_t vpid, uint64_t epoch, const char *cause);
 /* NULL: not appended yet, or no longer among the last API_EVENTS_KEPT. Borrowed until the next
  * add. */
 const struct api_event *event_log_get(const struct event_log *log, uint64_t number);

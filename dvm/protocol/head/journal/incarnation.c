@@ -103,6 +103,18 @@ struct epoch incarnation_epoch(const struct incarnation *i, uint64_t ctr)
     return (struct epoch){i->number, ctr};
 }
 
+int64_t incarnation_clock_ahead(const struct incarnation *i, uint64_t now_ms, uint64_t wall_ms)
+{
+    uint64_t age_ms = wall_ms > i->begin_wall_ms ? wall_ms - i->begin_wall_ms : 0;
+
+    return (int64_t)(i->begin_ms + age_ms) - (int64_t)now_ms;
+}
+
+uint64_t incarnation_number(const struct incarnation *i)
+{
+    return i->number;
+}
+
 bool incarnation_end(struct incarnation *i, enum shutdown_why why, uint64_t at_ms)
 {
     bool news = !i->ending;

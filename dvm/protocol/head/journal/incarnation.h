@@ -11,9 +11,14 @@ struct incarnation;
 struct incarnation *incarnation_create(struct journal *j);
 void incarnation_destroy(struct incarnation *i);
 const char *incarnation_cluster(const struct incarnation *i);
+uint64_t incarnation_number(const struct incarnation *i);  /* 0: it has not begun */
 const char *incarnation_text(const struct incarnation *i); /* 16 hexadecimal digits */
 /* The epoch with this counter. */
 struct epoch incarnation_epoch(const struct incarnation *i, uint64_t ctr);
+
+/* By how much a later process, at this moment of its own clock and the wall clock, has to set its
+ * clock forward, so that it goes on with the clock of the first one. */
+int64_t incarnation_clock_ahead(const struct incarnation *i, uint64_t now_ms, uint64_t wall_ms);
 
 /* The incarnation ends at `at_ms`. With several calls, the earliest time and the first reason
  * count. True: it was not ending before. */

@@ -24,8 +24,11 @@ struct journal {
     struct out *out;
     struct journal_part parts[JOURNAL_PARTS_MAX];
     size_t nparts;
-    void (*on)(void *arg, const uint8_t *data, size_t len);
-    void *arg;
+    struct reader {
+        void (*on)(void *arg, const uint8_t *data, size_t len);
+        void *arg;
+    } readers[JOURNAL_READERS_MAX];
+    size_t nreaders;
     uint64_t records;
     struct buf scratch;
 };
@@ -56,8 +59,13 @@ void journal_add_part(struct journal *j, const struct journal_part *part)
 void journal_stream_to(struct journal *j, void (*on)(void *arg, const uint8_t *data, size_t len),
                        void *arg)
 {
-    j->on = on;
-    j->arg = arg;
+    size_t i = 0;
+
+    while (i < j->nreaders && j->readers[i].arg != arg)
+        i++;
+    assert(i < JOURNAL_READERS_MAX);
+    j->readers[i] = (struct reader){on, arg};
+    j->nreaders += i == j->nreaders;
 }
 
 static int fold_record(struct journal *j, const struct record *r, struct err *err)
@@ -74,14 +82,15 @@ static void append_record(struct journal *j, const struct record *r)
 {
     buf_reset(&j->scratch);
     record_encode(&j->scratch, r);
-    j->on(j->arg, j->scratch.data, j->scratch.len);
+    for (size_t i = 0; i < j->nreaders; i++)
+        j->readers[i].on(j->readers[i].arg, j->scratch.data, j->scratch.len);
 }
 
 int journal_put(struct journal *j, const struct record *r, struct err *err)
 {
     if (fold_record(j, r, err) < 0)
         return -1;
-    if (j->on)
+    if (j->nreaders)
         append_record(j, r);
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "dvm/protocol/out/out.h"
 
 #define JOURNAL_PARTS_MAX 16
+#define JOURNAL_READERS_MAX 2 /* whoever keeps the records, and a checker */
 
 struct journal;
 
@@ -26,7 +27,7 @@ struct journal *journal_create(struct out *out); /* borrows */
 void journal_destroy(struct journal *j);
 /* Parts fold a record, and are saved, in the order in which they were added. */
 void journal_add_part(struct journal *j, const struct journal_part *part);
-/* Gets the bytes of every record after its fold; NULL: nobody. The bytes are borrowed. */
+/* The reader `arg` gets the bytes of every record after its fold. The bytes are borrowed. */
 void journal_stream_to(struct journal *j, void (*on)(void *arg, const uint8_t *data, size_t len),
                        void *arg);
 

@@ -149,13 +149,13 @@ void op_queue_drop(struct op_queue *q, const void *owner)
     }
 }
 
-bool op_queue_take(struct op_queue *q, struct op *op)
+bool op_queue_take(struct op_queue *q, bool urgent, struct op *op)
 {
     struct pending_op *p;
 
     DL_FOREACH(q->waiting, p)
     {
-        if (p->op.urgent || !q->busy)
+        if (p->op.urgent || (!urgent && !q->busy))
             break;
     }
     if (!p)

@@ -26,8 +26,8 @@ void op_queue_add(struct op_queue *q, const struct msg *m, bool urgent, const vo
 bool op_queue_join_loss(struct op_queue *q, const struct msg_target *t);
 /* Forgets the owner's operations that have not started. */
 void op_queue_drop(struct op_queue *q, const void *owner);
-/* The next operation that may start now. The caller frees op->msg. */
-bool op_queue_take(struct op_queue *q, struct op *op);
+/* The next operation that may start now; urgent: only an urgent one. The caller frees op->msg. */
+bool op_queue_take(struct op_queue *q, bool urgent, struct op *op);
 /* Numbers an operation that was taken. The number is also the membership version that the
  * operation makes. */
 uint64_t op_queue_start(struct op_queue *q, struct op *op);

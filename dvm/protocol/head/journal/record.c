@@ -19,7 +19,6 @@
 
 #define RECORD_HOST_MAX 253
 #define RECORD_EVENT_MAX (16u << 20) /* bytes of an event's JSON */
-#define RECORD_REASON_MAX (64u << 10)
 
 /* --- codecs by type */
 
@@ -75,6 +74,24 @@ static int get_ending(struct cur *c, struct record *r, struct err *err)
     r->ending.why = (enum shutdown_why)msg_get_enum(c, SHUTDOWN_WHYS);
     r->ending.at_ms = cur_u64(c);
     return 0;
+}
+
+static void put_heir(struct buf *b, const struct record *r)
+{
+    msg_put_member(b, &r->heir.head);
+}
+
+static int get_heir(struct cur *c, struct record *r, struct err *err)
+{
+    msg_get_member(c, &r->heir.head);
+    if (!c->bad && (r->heir.head.vpid != VPID_HEAD || epoch_none(r->heir.head.epoch)))
+        return err_set(err, "no epoch of a head");
+    return 0;
+}
+
+static void free_heir(struct record *r)
+{
+    msg_member_free(&r->heir.head);
 }
 
 void record_put_size(struct buf *b, const struct record_size *r)
@@ -463,6 +480,81 @@ static void free_job_map(struct record *r)
     record_job_map_free(&r->job_map);
 }
 
+static void put_job_judged(struct buf *b, const struct record *r)
+{
+    buf_put_u64(b, r->job_judged.number);
+    buf_put_u8(b, r->job_judged.judgement);
+}
+
+static int get_job_judged(struct cur *c, struct record *r, struct err *err)
+{
+    r->job_judged.number = cur_u64(c);
+    r->job_judged.judgement = msg_get_enum(c, JOB_JUDGEMENTS);
+    return r->job_judged.judgement == JOB_NOT_JUDGED ? err_set(err, "no judgement") : 0;
+}
+
+static void put_job_kin_failed(struct buf *b, const struct record *r)
+{
+    buf_put_u64(b, r->job_kin_failed.number);
+    buf_put_u8(b, (uint8_t)r->job_kin_failed.exit_code);
+    buf_put_str(b, r->job_kin_failed.text);
+}
+
+static int get_job_kin_failed(struct cur *c, struct record *r, struct err *err)
+{
+    r->job_kin_failed.number = cur_u64(c);
+    r->job_kin_failed.exit_code = cur_u8(c);
+    r->job_kin_failed.text = cur_str(c, RECORD_REASON_MAX);
+    return !c->bad && r->job_kin_failed.text[0] == 0 ? err_set(err, "no reason") : 0;
+}
+
+static void free_job_kin_failed(struct record *r)
+{
+    free(r->job_kin_failed.text);
+}
+
+static void put_job_sent(struct buf *b, const struct record *r)
+{
+    record_job_progress_put_sent(b, &r->job_sent);
+}
+
+static int get_job_sent(struct cur *c, struct record *r, struct err *err)
+{
+    record_job_progress_get_sent(c, &r->job_sent);
+    return 0;
+}
+
+static void put_job_rank_ended(struct buf *b, const struct record *r)
+{
+    record_job_progress_put_rank_ended(b, &r->job_rank_ended);
+}
+
+static int get_job_rank_ended(struct cur *c, struct record *r, struct err *err)
+{
+    return record_job_progress_get_rank_ended(c, &r->job_rank_ended, err);
+}
+
+static void free_job_rank_ended(struct record *r)
+{
+    free(r->job_rank_ended.loss);
+}
+
+static void put_job_node_gone(struct buf *b, const struct record *r)
+{
+    record_job_progress_put_node_gone(b, &r->job_node_gone);
+}
+
+static int get_job_node_gone(struct cur *c, struct record *r, struct err *err)
+{
+    record_job_progress_get_node_gone(c, &r->job_node_gone);
+    return 0;
+}
+
+static void free_job_node_gone(struct record *r)
+{
+    free(r->job_node_gone.loss);
+}
+
 static void put_job_step(struct buf *b, const struct record *r)
 {
     buf_put_u64(b, r->job_step.number);
@@ -540,6 +632,7 @@ static const struct codec {
     [RECORD_SNAPSHOT] = {"SNAPSHOT", put_snapshot, get_snapshot, free_nothing},
     [RECORD_BEGIN] = {"BEGIN", put_begin, get_begin, free_begin},
     [RECORD_ENDING] = {"ENDING", put_ending, get_ending, free_nothing},
+    [RECORD_HEIR] = {"HEIR", put_heir, get_heir, free_heir},
     [RECORD_SIZE] = {"SIZE", put_size, get_size, free_nothing},
     [RECORD_CPUS] = {"CPUS", put_cpus, get_cpus, free_cpus},
     [RECORD_ADMITTED] = {"ADMITTED", put_admitted, get_admitted, free_admitted},
@@ -562,7 +655,15 @@ static const struct codec {
     [RECORD_RELEASE_WINDOW] = {"RELEASE_WINDOW", put_release_window, get_release_window,
                                free_nothing},
     [RECORD_JOB_ACCEPTED] = {"JOB_ACCEPTED", put_job, get_job, free_job},
+    [RECORD_JOB_JUDGED] = {"JOB_JUDGED", put_job_judged, get_job_judged, free_nothing},
+    [RECORD_JOB_KIN_FAILED] = {"JOB_KIN_FAILED", put_job_kin_failed, get_job_kin_failed,
+                               free_job_kin_failed},
     [RECORD_JOB_MAPPED] = {"JOB_MAPPED", put_job_map, get_job_map, free_job_map},
+    [RECORD_JOB_SENT] = {"JOB_SENT", put_job_sent, get_job_sent, free_nothing},
+    [RECORD_JOB_RANK_ENDED] = {"JOB_RANK_ENDED", put_job_rank_ended, get_job_rank_ended,
+                               free_job_rank_ended},
+    [RECORD_JOB_NODE_GONE] = {"JOB_NODE_GONE", put_job_node_gone, get_job_node_gone,
+                              free_job_node_gone},
     [RECORD_JOB_STEP] = {"JOB_STEP", put_job_step, get_job_step, free_nothing},
     [RECORD_JOB_RESULT] = {"JOB_RESULT", put_job_result, get_job_result, free_job_result},
     [RECORD_JOB_FORGOTTEN] = {"JOB_FORGOTTEN", put_job_forgotten, get_job_forgotten, free_nothing},

@@ -12,12 +12,14 @@
 #include "api/size.h"
 #include "dvm/protocol/head/journal/record_campaign.h"
 #include "dvm/protocol/head/journal/record_job_map.h"
+#include "dvm/protocol/head/journal/record_job_progress.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
 /* A record that is no snapshot. The largest one has the job of a SUBMIT, and what the head adds. */
 #define RECORD_BYTES_MAX (MSG_DATA_MAX + 4096)
 #define RECORD_SNAPSHOT_MAX (1u << 30) /* a larger state has no snapshot */
+#define RECORD_REASON_MAX (64u << 10)  /* bytes of the reason of a job's end */
 #define RECORD_JOB_MIN 64              /* bytes of the smallest job in a snapshot */
 
 enum record_type {
@@ -42,10 +44,16 @@ enum record_type {
     RECORD_RELEASE,          /* a daemon that has asked to leave waits */
     RECORD_RELEASE_WINDOW,   /* the daemons that wait are served, or wait longer */
     RECORD_JOB_ACCEPTED,
-    RECORD_JOB_MAPPED,    /* its ranks have nodes; a step "remap" takes them away */
-    RECORD_JOB_RESULT,    /* its exit code, and how and why it fails */
-    RECORD_JOB_STEP,      /* its state */
-    RECORD_JOB_FORGOTTEN, /* its submitter has been notified of its end */
+    RECORD_JOB_JUDGED,     /* it fits the DVM, so it may wait for slots */
+    RECORD_JOB_MAPPED,     /* its ranks have nodes; a step "remap" takes them away */
+    RECORD_JOB_SENT,       /* its launch is decided */
+    RECORD_JOB_RANK_ENDED, /* a rank has ended, or was not started */
+    RECORD_JOB_NODE_GONE,  /* nothing of it is left on one of its daemons */
+    RECORD_JOB_KIN_FAILED, /* a job that its ranks have spawned has failed */
+    RECORD_JOB_RESULT,     /* it fails: exit code, how and why */
+    RECORD_JOB_STEP,       /* its state */
+    RECORD_JOB_FORGOTTEN,  /* its submitter has been notified of its end */
+    RECORD_HEIR,           /* another process is the head now */
     RECORD_TYPES
 };
 
@@ -65,6 +73,10 @@ struct record_begin {
 struct record_ending {
     enum shutdown_why why;
     uint64_t at_ms;
+};
+
+struct record_heir {
+    struct msg_member head; /* the new process, with its epoch */
 };
 
 struct record_size {
@@ -121,6 +133,19 @@ struct record_job {
     struct job_spec spec;            /* with the flags that it has from its parent */
 };
 
+enum job_judgement { JOB_NOT_JUDGED, JOB_FITS, JOB_FITS_GROWN, JOB_JUDGEMENTS };
+
+struct record_job_judged {
+    uint64_t number;
+    uint8_t judgement; /* enum job_judgement: it fits the DVM, or fits after the grows that run */
+};
+
+struct record_job_kin_failed {
+    uint64_t number; /* of the job whose descendant has failed */
+    int exit_code;   /* 0 to 255; 0: the failure is not the job's own */
+    char *text;      /* not "" */
+};
+
 struct record_job_step {
     uint64_t number;
     uint8_t event; /* enum job_event */
@@ -143,6 +168,7 @@ struct record {
         struct record_snapshot snapshot;
         struct record_begin begin;
         struct record_ending ending;
+        struct record_heir heir;
         struct record_size size;
         struct record_cpus cpus;
         struct record_admitted admitted;
@@ -160,6 +186,11 @@ struct record {
         struct record_release_window release_window;
         struct record_job job;         /* JOB_ACCEPTED */
         struct record_job_map job_map; /* JOB_MAPPED */
+        struct record_job_sent job_sent;
+        struct record_job_rank_ended job_rank_ended;
+        struct record_job_node_gone job_node_gone;
+        struct record_job_judged job_judged;
+        struct record_job_kin_failed job_kin_failed;
         struct record_job_step job_step;
         struct record_job_result job_result;
         struct record_job_forgotten job_forgotten;

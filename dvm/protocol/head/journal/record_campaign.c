@@ -147,12 +147,14 @@ static void put_asker(struct buf *b, const struct campaign_asker *a)
     buf_put_u8(b, a->is_rank);
     buf_put_u32(b, a->daemon.vpid);
     msg_put_epoch(b, a->daemon.epoch);
+    buf_put_u64(b, a->op);
     buf_put_str(b, a->req_id);
     buf_put_str(b, a->of);
     buf_put_u8(b, (uint8_t)a->kind);
     buf_put_u64(b, (uint64_t)a->deadline_s);
     buf_put_u32(b, a->count);
     msg_put_vpids(b, a->vpids, a->nvpids);
+    buf_put_u8(b, a->keep);
     buf_put_u8(b, (uint8_t)a->told);
 }
 
@@ -169,12 +171,14 @@ static void get_asker(struct cur *c, struct campaign_asker *a)
     a->is_rank = msg_get_flag(c);
     a->daemon.vpid = cur_u32(c);
     a->daemon.epoch = msg_get_epoch(c);
+    a->op = cur_u64(c);
     a->req_id = cur_str(c, API_ID_MAX);
     a->of = cur_str(c, API_ID_MAX);
     a->kind = (enum resize_kind)msg_get_enum(c, RESIZE_KINDS);
     a->deadline_s = (int64_t)cur_u64(c);
     a->count = cur_u32(c);
     a->vpids = msg_get_vpids(c, &a->nvpids);
+    a->keep = msg_get_flag(c);
     a->told = (enum api_told)msg_get_enum(c, API_TOLDS);
 }
 
@@ -337,6 +341,7 @@ void record_campaign_put_asker(struct buf *b, const struct record_campaign_asker
     buf_put_str(b, r->id);
     buf_put_u32(b, r->daemon.vpid);
     msg_put_epoch(b, r->daemon.epoch);
+    buf_put_u64(b, r->op);
 }
 
 void record_campaign_get_asker(struct cur *c, struct record_campaign_asker *r)
@@ -344,4 +349,5 @@ void record_campaign_get_asker(struct cur *c, struct record_campaign_asker *r)
     r->id = cur_str(c, API_ID_MAX);
     r->daemon.vpid = cur_u32(c);
     r->daemon.epoch = msg_get_epoch(c);
+    r->op = cur_u64(c);
 }

@@ -20,6 +20,7 @@ struct campaign_asker { /* a process that asked for a campaign by PMIx, and its 
     uint32_t rank;
     bool is_rank; /* of a job; else a tool */
     struct msg_target daemon;
+    uint64_t op;  /* the daemon's number of the last request for it */
     char *req_id; /* its own, "": none */
     char *of;     /* the allocation that it named, "": none */
     enum resize_kind kind;
@@ -27,6 +28,7 @@ struct campaign_asker { /* a process that asked for a campaign by PMIx, and its 
     uint32_t count;
     size_t nvpids;
     uint32_t *vpids;
+    bool keep; /* the extension stays when the job has ended */
     enum api_told told;
 };
 
@@ -87,6 +89,7 @@ struct record_campaign_jobs { /* none: the drain begins to end jobs */
 struct record_campaign_asker {
     char *id;
     struct msg_target daemon;
+    uint64_t op;
 };
 
 /* Frees the campaign; NULL is fine. */

@@ -79,6 +79,23 @@ void departures_note(struct departures *d, const struct msg *op)
     }
 }
 
+void departures_succeed(struct departures *d)
+{
+    push_tree(d);
+    for (uint32_t v = 1; v < d->members->n; v++) {
+        const struct member *m = members_get(d->members, v);
+
+        if (m && m->state == MEMBER_LEAVING)
+            hwloc_bitmap_set(d->trees[0], v);
+    }
+    for (uint32_t v = 1; v < d->members->n; v++) {
+        const struct member *m = members_get(d->members, v);
+
+        if (m && m->state == MEMBER_LEAVING)
+            note_target(d, &(struct msg_target){v, members_epoch(d->members, m)});
+    }
+}
+
 static const struct departure *find_departure(const struct departures *d, uint32_t vpid)
 {
     return vpid < d->n && !epoch_none(d->tab[vpid].epoch) ? &d->tab[vpid] : NULL;

@@ -21,6 +21,8 @@ struct departures *departures_create(const struct members *members); /* borrowed
 void departures_destroy(struct departures *d);
 /* The operation is about to be applied. */
 void departures_note(struct departures *d, const struct msg *op);
+/* A new head begins: the parents of members that are leaving, in the tree with all of them. */
+void departures_succeed(struct departures *d);
 bool departures_may_report(const struct departures *d, uint32_t from, struct msg_target who);
 
 #endif

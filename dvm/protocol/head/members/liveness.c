@@ -116,6 +116,12 @@ void liveness_completed(struct liveness *v)
         wait_for_next(v);
 }
 
+void liveness_succeed(struct liveness *v, uint64_t op)
+{
+    v->last_op = op;
+    wait_for_reports(v, op);
+}
+
 void liveness_steps(struct liveness *v)
 {
     uint64_t now = v->out->now_ms;

@@ -27,6 +27,8 @@ void liveness_reported(struct liveness *v, uint32_t vpid, uint64_t op);
 /* The head has applied an operation; all daemons have processed it. */
 void liveness_applied(struct liveness *v, const struct msg *op);
 void liveness_completed(struct liveness *v);
+/* This process is the head from the operation on: all members are to report it. */
+void liveness_succeed(struct liveness *v, uint64_t op);
 void liveness_steps(struct liveness *v);
 uint64_t liveness_next_deadline(const struct liveness *v); /* UINT64_MAX: none */
 

@@ -49,6 +49,15 @@ static int fold_admission(struct roster *r, const struct msg_member *facts, stru
     return 0;
 }
 
+static int fold_heir(struct roster *r, const struct msg_member *head, struct err *err)
+{
+    if (head->epoch.ctr != r->last_epoch + 1)
+        return err_set(err, "epoch %llu of a head after %llu", (unsigned long long)head->epoch.ctr,
+                       (unsigned long long)r->last_epoch);
+    r->last_epoch = head->epoch.ctr; /* the operation that follows puts it into the table */
+    return 0;
+}
+
 static int fold_step(struct roster *r, const struct record_step *s, struct err *err)
 {
     struct member *m = members_entry(r->uses.members, s->vpid);
@@ -85,6 +94,8 @@ static int fold_record(void *state, const struct record *x, struct err *err)
         return 0;
     case RECORD_ADMITTED:
         return fold_admission(r, &x->admitted.facts, err);
+    case RECORD_HEIR:
+        return fold_heir(r, &x->heir.head, err);
     case RECORD_STEP:
         return fold_step(r, &x->step, err);
     case RECORD_OP_APPLIED:
@@ -246,6 +257,30 @@ int roster_admit(struct roster *r, const struct msg_member *facts, const char *c
         return -1;
     *epoch = x.admitted.facts.epoch;
     return 0;
+}
+
+uint64_t roster_last_epoch(const struct roster *r)
+{
+    return r->last_epoch;
+}
+
+struct epoch roster_succeed(struct roster *r, const struct msg_member *head)
+{
+    struct record x = {.type = RECORD_HEIR, .heir.head = *head};
+
+    x.heir.head.epoch = incarnation_epoch(r->uses.inc, r->last_epoch + 1);
+    journal_note(r->uses.journal, &x);
+    return x.heir.head.epoch;
+}
+
+void roster_turn_callers_away(struct roster *r)
+{
+    for (uint32_t v = 1; v < r->uses.members->n; v++) {
+        const struct member *m = members_get(r->uses.members, v);
+
+        if (m && m->state == MEMBER_REPORTED && !members_live(r->uses.members, v))
+            roster_step(r, m, MEMBER_EV_TURN_AWAY);
+    }
 }
 
 bool roster_joining(const struct roster *r, uint32_t vpid, struct epoch epoch)

@@ -5,14 +5,19 @@
  * In: a rank takes, a rank gives back. Out: sums for the queue and for the question whether a job
  * can ever fit.
  *
- * Invariants: the used slots of a member are the sum over the ranks that are mapped to
- * its present epoch. A new epoch begins with none (roster.c), so a return for an earlier epoch
- * changes nothing. */
+ * Invariants: the used slots of a member are the sum over the ranks that are mapped to its present
+ * epoch. A new epoch begins with none (roster.c), so ranks of an earlier epoch change nothing when
+ * they take or give back slots. */
 #include "dvm/protocol/head/members/slots.h"
 
-void slots_take(struct slots s, uint32_t vpid, uint32_t n, hwloc_const_bitmap_t pus)
+void slots_take(struct slots s, uint32_t vpid, struct epoch epoch, uint32_t n,
+                hwloc_const_bitmap_t pus)
 {
-    members_entry(s.members, vpid)->slots_used += n;
+    struct member *m = members_entry(s.members, vpid);
+
+    if (!m || !epoch_eq(members_epoch(s.members, m), epoch))
+        return;
+    m->slots_used += n;
     if (pus)
         cpu_ledger_take(s.ledger, vpid, pus);
 }

@@ -12,7 +12,8 @@ struct slots { /* borrows both; a plain struct, so that it is passed by value */
 };
 
 /* A rank takes n slots of a member, and these hardware threads if pus is not NULL. */
-void slots_take(struct slots s, uint32_t vpid, uint32_t n, hwloc_const_bitmap_t pus);
+void slots_take(struct slots s, uint32_t vpid, struct epoch epoch, uint32_t n,
+                hwloc_const_bitmap_t pus);
 /* It gives back exactly what it took. For an earlier epoch of the vpid nothing changes. */
 void slots_give(struct slots s, uint32_t vpid, struct epoch epoch, uint32_t n,
                 hwloc_const_bitmap_t pus);

@@ -16,7 +16,7 @@
  *
  * The files of this folder, from the bottom up; each calls only those before it: campaign_table,
  * fence, asker, campaign, drain, campaign_view, campaign_end, shrink, grow, grow_atomic,
- * campaign_admit, release, resize_request, resize */
+ * campaign_admit, extension, campaign_succession, release, resize_request, resize */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
 
@@ -71,6 +71,43 @@ const struct campaign *campaign_claims(const struct campaigns *cs, uint32_t vpid
     return NULL;
 }
 
+/* A member that no shrink is to remove, or that still has jobs although one is. */
+static bool stays_for_now(const struct campaigns *cs, const struct campaign *c, uint32_t vpid)
+{
+    const struct member *m = members_get(cs->members, vpid);
+    const struct campaign *o;
+
+    if (!m || campaign_table_target(c, vpid))
+        return false;
+    if (m->state != MEMBER_DRAINING)
+        return m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED;
+    DL_FOREACH(campaign_table_first(cs->table), o)
+    {
+        if (o->phase == API_PHASE_DRAINING && o->look->waits && campaign_table_target(o, vpid))
+            return true;
+    }
+    return false;
+}
+
+bool campaign_is_top(const struct campaigns *cs, const struct campaign *c)
+{
+    uint32_t first = c->targets[0].id.vpid;
+    const struct campaign *o;
+
+    if (!c->asker.nspace || !*c->asker.of || c->req.keeps_size)
+        return true;
+    for (uint32_t v = first; v < cs->members->n; v++) {
+        if (stays_for_now(cs, c, v))
+            return false;
+    }
+    DL_FOREACH(campaign_table_first(cs->table), o)
+    {
+        if (campaign_runs_grow(o) && o->targets[o->ntargets - 1].id.vpid > first)
+            return false;
+    }
+    return true;
+}
+
 /* The size bound after a campaign, if it was `bound` before. */
 static uint32_t bound_after(const struct campaigns *cs, const struct campaign *c, uint32_t bound)
 {
@@ -83,6 +120,8 @@ static uint32_t bound_after(const struct campaigns *cs, const struct campaign *c
         return bound;
     if (c->req.kind == API_KIND_GROW)
         return last > bound ? last : bound;
+    if (c->phase == API_PHASE_DRAINING && !campaign_is_top(cs, c))
+        return bound;
     return first <= bound ? first - 1 : bound;
 }
 
@@ -143,9 +182,10 @@ void campaign_note_job(struct campaigns *cs, const struct campaign *c, struct ap
     journal_note(cs->journal, &r);
 }
 
-void campaign_note_asker(struct campaigns *cs, const struct campaign *c, struct msg_target daemon)
+void campaign_note_asker(struct campaigns *cs, const struct campaign *c, struct msg_target daemon,
+                         uint64_t op)
 {
-    struct record r = {.type = RECORD_CAMPAIGN_ASKER, .campaign_asker = {c->id, daemon}};
+    struct record r = {.type = RECORD_CAMPAIGN_ASKER, .campaign_asker = {c->id, daemon, op}};
 
     journal_note(cs->journal, &r);
 }

@@ -68,7 +68,7 @@ static int check_trailing(const struct campaigns *cs, const struct api_campaign_
 }
 
 static int check_targets(const struct campaigns *cs, const struct api_campaign_request *r,
-                         bool asked, enum api_reason *reason, struct err *err)
+                         bool from_top, enum api_reason *reason, struct err *err)
 {
     uint32_t known = size_bound_known(cs->bound);
 
@@ -83,7 +83,7 @@ static int check_targets(const struct campaigns *cs, const struct api_campaign_r
             return reject_request(reason, API_REASON_UNKNOWN_VPID, 422, err,
                                   "vpid %u was never part of this DVM", v);
     }
-    return asked && !r->keeps_size ? check_trailing(cs, r, reason, err) : 0;
+    return from_top ? check_trailing(cs, r, reason, err) : 0;
 }
 
 /* The content of the asker is taken. */
@@ -125,7 +125,7 @@ static int accept_request(struct campaigns *cs, const char *id,
     struct err odd = {0};
 
     snprintf(why, sizeof(why), "the shrink %s", id);
-    if (!grow && asked && !r->keeps_size)
+    if (!grow && asked && !r->keeps_size && campaign_is_top(cs, draft))
         grow_atomic_give_way(cs, r->targets[0] - 1, why);
     if (!grow)
         shrink_find_targets(cs, draft);
@@ -166,6 +166,9 @@ int campaign_admit(struct campaigns *cs, const char *id, const struct api_campai
                    bool asked, struct campaign_asker *asker, enum api_reason *reason,
                    struct err *err)
 {
+    /* The release of an extension waits until it is its turn (campaign_is_top()). */
+    bool from_top = asked && !r->keeps_size && !(asker && *asker->of);
+
     if (asked && !asker && check_sequence(cs, id, r, reason, err) < 0)
         return -1;
     if (incarnation_ending(cs->inc))
@@ -178,7 +181,7 @@ int campaign_admit(struct campaigns *cs, const char *id, const struct api_campai
         return reject_request(reason, API_REASON_TOO_MANY_CAMPAIGNS, 503, err,
                               "%zu campaigns are running", campaign_table_count(cs->table));
     if (r->kind == API_KIND_GROW ? grow_atomic_check(cs, r, reason, err) < 0
-                                 : check_targets(cs, r, asked, reason, err) < 0)
+                                 : check_targets(cs, r, from_top, reason, err) < 0)
         return -1;
     return accept_request(cs, id, r, asked, asker, reason, err);
 }

@@ -49,7 +49,8 @@ void campaign_note_targets(struct campaigns *cs, const struct campaign *c,
                            struct campaign_target *list, size_t n);
 /* Its drain begins to end jobs (NULL), or ends this one. */
 void campaign_note_job(struct campaigns *cs, const struct campaign *c, struct api_job_ref *job);
-void campaign_note_asker(struct campaigns *cs, const struct campaign *c, struct msg_target daemon);
+void campaign_note_asker(struct campaigns *cs, const struct campaign *c, struct msg_target daemon,
+                         uint64_t op);
 /* NULL: not known. */
 const struct campaign *campaign_by_id(const struct campaigns *cs, const char *id);
 /* Some shrink is removing members. */
@@ -59,6 +60,9 @@ bool campaign_names(const struct campaigns *cs, uint32_t vpid);
 /* A running grow that has yet to wire this vpid, or NULL. */
 const struct campaign *campaign_claims(const struct campaigns *cs, uint32_t vpid);
 bool campaign_runs_grow(const struct campaign *c); /* it is a grow that has not ended */
+/* The release of an extension waits in its drain until no member above its targets stays: the
+ * resource manager takes members from the top. Always true for any other shrink. */
+bool campaign_is_top(const struct campaigns *cs, const struct campaign *c);
 /* True if all targets have processed the command, are lost, or have been silent for too long. */
 bool campaign_all_out(struct campaigns *cs, const struct campaign *c);
 void campaign_op_started(struct campaigns *cs, const struct campaign *c, uint64_t op);
@@ -90,6 +94,9 @@ int campaign_cancel(struct campaigns *cs, const char *id, struct api_campaign *o
                     enum api_reason *reason, struct err *err) __attribute__((warn_unused_result));
 int campaign_get(struct campaigns *cs, const char *id, struct api_campaign *out,
                  enum api_reason *reason, struct err *err) __attribute__((warn_unused_result));
+
+/* campaign_succession.c: this process is the head from operation `op` on */
+void campaign_succeed(struct campaigns *cs, uint64_t op);
 
 /* asker.c */
 void asker_free(struct campaign_asker *a);

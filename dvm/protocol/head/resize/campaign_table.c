@@ -158,7 +158,8 @@ static int fold_targets(struct campaign *c, const struct record_campaign_targets
 
 static int fold_op(struct campaign *c, const struct record_campaign_op *r, struct err *err)
 {
-    if (api_phase_terminal(c->phase) || r->op <= c->op)
+    if (api_phase_terminal(c->phase) || r->op == 0 ||
+        r->op < c->op) /* the same one again: it has more time */
         return err_set(err, "campaign %s: operation %llu after %llu, phase %s", c->id,
                        (unsigned long long)r->op, (unsigned long long)c->op,
                        api_phase_name(c->phase));
@@ -183,6 +184,7 @@ static int fold_asker(struct campaign *c, const struct record_campaign_asker *r,
     if (!c->asker.nspace || api_phase_terminal(c->phase))
         return err_set(err, "campaign %s: nobody waits for its end", c->id);
     c->asker.daemon = r->daemon;
+    c->asker.op = r->op;
     return 0;
 }
 

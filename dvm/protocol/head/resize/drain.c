@@ -2,7 +2,8 @@
 /* Draining: the jobs that a shrink waits for, and how it ends them.
  *
  * In: a shrink that drains, and the jobs. Out: the jobs that keep it from removing its targets; or
- * their end, by drain mode Kill or after the deadline.
+ * their end, by drain mode Kill or after the deadline. A recoverable job loses its ranks on the
+ * targets and goes on.
  *
  * A job keeps a shrink waiting if something of it is left on a target. So does a running job
  * whose submitter is connected to a target: prun would lose it. Jobs that are not sent yet do
@@ -14,16 +15,21 @@
 
 #include <stdlib.h>
 
+static bool home_on_targets(const struct job *j, const struct campaign *c)
+{
+    struct msg_target home = job_submitter(j);
+    const struct campaign_target *t = campaign_table_target(c, home.vpid);
+
+    return t && epoch_eq(home.epoch, t->id.epoch);
+}
+
 static bool runs_on_targets(const struct job *j, const struct campaign *c)
 {
     const struct job_launch *map = job_map(j);
-    struct msg_target home = job_submitter(j);
-    const struct campaign_target *t;
 
     if (!job_running(j))
         return false;
-    t = campaign_table_target(c, home.vpid);
-    if (t && epoch_eq(home.epoch, t->id.epoch))
+    if (home_on_targets(j, c))
         return true;
     for (size_t i = 0; i < map->nnodes; i++) {
         if (job_on_node(j, i) && campaign_table_target(c, map->nodes[i].vpid))
@@ -62,19 +68,56 @@ size_t drain_waits(const struct campaigns *cs, const struct campaign *c, struct 
     return n;
 }
 
+/* A recoverable job goes on if its submitter stays, and something of it runs elsewhere. */
+static bool outlives_targets(const struct job *j, const struct campaign *c)
+{
+    const struct job_launch *map = job_map(j);
+
+    if (!job_outlives(j) || home_on_targets(j, c))
+        return false;
+    for (size_t i = 0; i < map->nnodes; i++) {
+        if (job_on_node(j, i) && !campaign_table_target(c, map->nodes[i].vpid))
+            return true;
+    }
+    return false;
+}
+
+/* False: it has been done. */
+static bool end_ranks_there(struct campaigns *cs, struct job *j, const struct campaign *c)
+{
+    const struct job_launch *map = job_map(j);
+    bool any = false;
+
+    for (size_t i = 0; i < map->nnodes; i++) {
+        if (campaign_table_target(c, map->nodes[i].vpid) && job_drain_node(cs->jobs, j, i))
+            any = true;
+    }
+    return any;
+}
+
+static void note_ended(struct campaigns *cs, const struct job *j, const struct campaign *c)
+{
+    struct api_job_ref ref = ref_of(j, c);
+
+    campaign_note_job(cs, c, &ref);
+    free(ref.job);
+    free(ref.ranks);
+}
+
 void drain_end_jobs(struct campaigns *cs, const struct campaign *c)
 {
-    struct api_job_ref ref;
     struct job *j;
 
     campaign_note_job(cs, c, NULL);
     for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
         if (job_failing(j) || !runs_on_targets(j, c))
             continue;
-        ref = ref_of(j, c);
-        campaign_note_job(cs, c, &ref);
-        free(ref.job);
-        free(ref.ranks);
+        if (outlives_targets(j, c)) {
+            if (end_ranks_there(cs, j, c))
+                note_ended(cs, j, c);
+            continue;
+        }
+        note_ended(cs, j, c);
         job_fail(cs->jobs, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended by the shrink %s (drain %s)",
                  c->id, c->req.drain_mode == API_DRAIN_KILL ? "mode Kill" : "deadline");
     }

@@ -135,6 +135,23 @@ void grow_end_batch(struct grow *g)
     fence_lower(g->cs->fence, GROW_FENCE_NAME);
 }
 
+void grow_succeed(struct grow *g, uint64_t op)
+{
+    struct campaigns *cs = g->cs;
+    uint32_t n = 0;
+
+    for (uint32_t v = 1; v < cs->members->n; v++) {
+        const struct member *m = members_get(cs->members, v);
+
+        n += m && m->state == MEMBER_REPORTED && members_live(cs->members, v);
+    }
+    if (n == 0)
+        return;
+    fence_raise(cs->fence, GROW_FENCE_NAME, n);
+    g->batches++;
+    g->op = op;
+}
+
 void grow_completed(struct grow *g, uint64_t version)
 {
     if (g->op && g->op <= version)

@@ -16,6 +16,9 @@ void grow_steps(struct grow *g);
 bool grow_op_due(struct grow *g, struct msg_add *m);
 void grow_op_started(struct grow *g, uint64_t op);
 /* All daemons have processed all operations up to `version`. */
+/* A new head: members that the tree has and that do not count as wired are a batch, which ends with
+ * operation `op`. */
+void grow_succeed(struct grow *g, uint64_t op);
 void grow_completed(struct grow *g, uint64_t version);
 void grow_end_batch(struct grow *g);
 /* The added members count as wired from now on. */

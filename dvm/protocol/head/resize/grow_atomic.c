@@ -66,7 +66,7 @@ static void spare_waiters(struct campaigns *cs)
 
     for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
         if (job_needs_grow(j) && !lacks_members(cs, j, campaign_bound(cs, true), false))
-            job_clear_needs_grow(j);
+            job_clear_needs_grow(cs->jobs, j);
     }
 }
 
@@ -117,6 +117,7 @@ static void finish_rollback(struct campaigns *cs, const struct campaign *c)
         if (m && c->targets[i].added && m->state == MEMBER_LEAVING)
             roster_step(cs->roster, m, MEMBER_EV_LEFT);
     }
+    op_queue_drop(cs->ops, c);
     end_grow(cs, c, CAMPAIGN_EV_LEFT);
 }
 
@@ -297,7 +298,8 @@ void grow_atomic_step(struct campaigns *cs, const struct campaign *c)
     struct gathered g;
 
     if (c->phase == API_PHASE_ROLLING_BACK) {
-        if (campaign_all_out(cs, c) && c->op && c->op <= op_queue_completed(cs->ops))
+        /* Without a number its removal has not started, and all its targets were lost meanwhile. */
+        if (campaign_all_out(cs, c) && (!c->op || c->op <= op_queue_completed(cs->ops)))
             finish_rollback(cs, c);
         return;
     }
@@ -322,6 +324,13 @@ void grow_atomic_step(struct campaigns *cs, const struct campaign *c)
 int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_request *r,
                       enum api_reason *reason, struct err *err)
 {
+    const struct api_size_limits *limits = size_bound_limits(cs->bound);
+
+    if (limits->set && r->targets[r->ntargets - 1] > limits->max) {
+        *reason = API_REASON_BAD_REQUEST;
+        return err_code(err, 400, "targets: %u is above the largest size, %u",
+                        r->targets[r->ntargets - 1], limits->max);
+    }
     for (size_t i = 0; i < r->ntargets; i++) {
         const struct campaign *c;
 

@@ -21,6 +21,7 @@
 #include "dvm/protocol/head/resize/resize.h"
 
 #include "dvm/protocol/head/resize/campaign_private.h"
+#include "dvm/protocol/head/resize/extension.h"
 #include "dvm/protocol/head/resize/grow.h"
 #include "dvm/protocol/head/resize/grow_atomic.h"
 #include "dvm/protocol/head/resize/release.h"
@@ -89,6 +90,11 @@ void resize_destroy(struct resize *rs)
     free(rs);
 }
 
+void resize_succeed(struct resize *rs, uint64_t op)
+{
+    campaign_succeed(&rs->cs, op);
+}
+
 static void step_campaigns(struct campaigns *cs)
 {
     const struct campaign *c, *next;
@@ -100,6 +106,8 @@ static void step_campaigns(struct campaigns *cs)
         else if (!api_phase_terminal(c->phase))
             grow_atomic_step(cs, c);
     }
+    while (extension_end_one(cs))
+        ;
 }
 
 void resize_steps_before_jobs(struct resize *rs)
@@ -228,6 +236,8 @@ void resize_each_campaign(const struct resize *rs,
                                     .kind = c->req.kind,
                                     .phase = c->phase,
                                     .has_requester = c->has_requester,
+                                    .may_end_jobs =
+                                        c->req.drain_mode == API_DRAIN_KILL || c->deadline_ms != 0,
                                     .op = c->op,
                                     .ntargets = c->ntargets,
                                     .record = c};

@@ -40,6 +40,9 @@ struct resize_uses { /* borrowed */
 struct resize *resize_create(const struct resize_uses *uses);
 void resize_destroy(struct resize *rs);
 
+/* This process is the head from operation `op` on; the records are those of the former one. */
+void resize_succeed(struct resize *rs, uint64_t op);
+
 /* After every input, before and after the steps of jobs. */
 void resize_steps_before_jobs(struct resize *rs);
 void resize_steps_after_jobs(struct resize *rs);
@@ -80,6 +83,7 @@ struct resize_campaign {
     enum api_kind kind;
     enum api_phase phase;
     bool has_requester;
+    bool may_end_jobs; /* by its drain mode, or at its deadline */
     uint64_t op;
     size_t ntargets;
     const struct campaign *record;

@@ -10,7 +10,8 @@
  * own. The size message also limits requests, and a process cannot release its own daemon.
  *
  * The same id of the same asker again is answered from the record, so a tool that has lost its
- * daemon may ask again at another one. */
+ * daemon may ask again at another one. A daemon repeats its requests to a new head, by its own
+ * numbers: those that have a campaign are answered from the record too. */
 #include "dvm/protocol/head/resize/resize_request.h"
 
 #include "base/log/log.h"
@@ -106,7 +107,7 @@ static bool same_ask(const struct campaign *c, const struct msg_resize_ask *m)
     const struct campaign_asker *a = &c->asker;
 
     return a->kind == m->kind && a->deadline_s == m->deadline_s && a->count == m->count &&
-           strcmp(a->of, m->campaign) == 0 && a->nvpids == m->nvpids &&
+           a->keep == m->keep && strcmp(a->of, m->campaign) == 0 && a->nvpids == m->nvpids &&
            (m->nvpids == 0 || memcmp(a->vpids, m->vpids, m->nvpids * sizeof(*m->vpids)) == 0);
 }
 
@@ -116,12 +117,14 @@ static struct campaign_asker asker_of(const struct campaigns *cs, const struct r
     struct campaign_asker a = {.daemon = {r->from, members_epoch(cs->members, x)},
                                .nspace = xstrdup(r->m->nspace),
                                .rank = r->m->rank,
+                               .op = r->m->op,
                                .is_rank = jobs_find(cs->jobs, r->m->nspace) != NULL,
                                .req_id = xstrdup(r->m->req_id),
                                .of = xstrdup(r->m->campaign),
                                .kind = r->kind,
                                .deadline_s = r->m->deadline_s,
                                .count = r->m->count,
+                               .keep = r->m->keep,
                                .nvpids = r->m->nvpids};
 
     a.vpids = xcalloc(a.nvpids + 1, sizeof(*a.vpids));
@@ -320,17 +323,59 @@ static void ask_again(struct campaigns *cs, const struct request *r, const struc
     const struct member *x = members_get(cs->members, r->from);
 
     if (!api_phase_terminal(c->phase))
-        campaign_note_asker(cs, c, (struct msg_target){r->from, members_epoch(cs->members, x)});
+        campaign_note_asker(cs, c, (struct msg_target){r->from, members_epoch(cs->members, x)},
+                            r->m->op);
     answer_record(cs, r, c);
+}
+
+/* The campaign of a request that its daemon repeats to a new head; NULL: it has none. */
+static const struct campaign *by_number(const struct campaigns *cs, uint32_t from,
+                                        const struct msg_resize_ask *m)
+{
+    const struct campaign *c;
+
+    DL_FOREACH(campaign_table_first(cs->table), c)
+    {
+        const struct campaign_asker *a = &c->asker;
+
+        if (asked_by(c, m) && a->daemon.vpid == from &&
+            members_current(cs->members, from, a->daemon.epoch) &&
+            (*m->req_id ? m->op <= a->op && strcmp(a->req_id, m->req_id) == 0 : m->op == a->op))
+            return c;
+    }
+    return NULL;
+}
+
+/* The answer and the end may be lost with the former head. The daemon drops what it has had. */
+static void answer_anew(struct campaigns *cs, const struct request *r, const struct campaign *c)
+{
+    enum api_phase first = c->req.kind == API_KIND_GROW ? API_PHASE_GATHERING : API_PHASE_DRAINING;
+    struct msg m = {.type = MSG_RESIZE_ANSWER,
+                    .resize_answer = {.op = r->m->op,
+                                      .status = RESIZE_OK,
+                                      .phase = c->asker.told == API_TOLD_EVENT ? first : c->phase,
+                                      .campaign = c->id,
+                                      .why = (char *)""}};
+    struct err err = {0};
+
+    if (rml_send(cs->rml, r->from, CLASS_CONTROL, &m, &err) < 0)
+        out_log(cs->out, LOG_LEVEL_INFO, "%s", err.msg);
+    else if (c->asker.told == API_TOLD_EVENT)
+        asker_answer_end(cs, c);
 }
 
 void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_resize_ask *m)
 {
     struct request r = {.from = from, .m = m, .kind = m->kind};
     const struct campaign *before = r.kind == RESIZE_CANCEL ? NULL : by_own_id(cs, m);
+    const struct campaign *own = r.kind == RESIZE_CANCEL ? NULL : by_number(cs, from, m);
     enum resize_status status;
     const char *why;
 
+    if (own && same_ask(own, m)) {
+        answer_anew(cs, &r, own);
+        return;
+    }
     choose_daemons(cs, &r);
     why = check_request(cs, &r, &status);
     if (before && !same_ask(before, m))

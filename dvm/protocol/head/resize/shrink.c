@@ -137,6 +137,7 @@ static void start_removing(struct campaigns *cs, const struct campaign *c)
     }
     campaign_enter(cs, c, (struct record_campaign_step){.event = CAMPAIGN_EV_DRAINED});
     campaign_note_targets(cs, c, now, c->ntargets);
+    size_bound_set(cs->bound, campaign_bound(cs, false));
     fence_raise(cs->fence, campaign_fence_name(c, name), count);
     campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
     if (count)
@@ -175,10 +176,24 @@ static bool is_drained(struct campaigns *cs, const struct campaign *c)
     return c->look->waits == 0;
 }
 
+/* A target knows which jobs of its clients have been taken. The clients of the others may submit
+ * them at another daemon, so no job runs twice. A silent target is lost by its links. */
+static bool targets_have_acknowledged(const struct campaigns *cs, const struct campaign *c)
+{
+    for (size_t i = 0; i < c->ntargets; i++) {
+        const struct msg_target *id = &c->targets[i].id;
+
+        if (members_current(cs->members, id->vpid, id->epoch) &&
+            !jobs_acknowledged_by(cs->jobs, id->vpid))
+            return false;
+    }
+    return true;
+}
+
 void shrink_step(struct campaigns *cs, const struct campaign *c)
 {
-    if (c->phase == API_PHASE_DRAINING && is_drained(cs, c) && !others_remove(cs, c) &&
-        !fence_defers(cs->fence))
+    if (c->phase == API_PHASE_DRAINING && is_drained(cs, c) && campaign_is_top(cs, c) &&
+        !others_remove(cs, c) && !fence_defers(cs->fence) && targets_have_acknowledged(cs, c))
         start_removing(cs, c);
     if (c->phase != API_PHASE_REMOVING)
         return;

@@ -55,7 +55,7 @@ static void open_world(struct world *w)
     neighbours_greeted(w->neighbours, k, 1);
     w->rml = rml_create(&w->out, &w->members, w->neighbours, 0);
     rml_set_epoch(w->rml, (struct epoch){INC, 1});
-    w->head = head_create(&o, &w->out, &w->members, w->rml);
+    w->head = head_create(&o, &w->out, &w->members, w->rml, NULL);
 }
 
 static void close_world(struct world *w)

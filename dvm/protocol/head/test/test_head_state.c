@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/head/head_state.h"
+#include "dvm/protocol/head/jobs/job_history.h"
 #include "dvm/protocol/head/journal/test/samples.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/state/state.h"
@@ -90,7 +91,7 @@ static void numbers_that_do_not_go_on_are_refused(void **state)
     struct head_fold *f = fold_up_to(RECORD_TYPES - 1);
     struct record r = sample_record(RECORD_ADMITTED);
 
-    assert_refused(f, r, "epoch 2 after 2");
+    assert_refused(f, r, "epoch 2 after 3");
     r = sample_record(RECORD_OP_STARTED);
     assert_refused(f, r, "operation 1 after 1");
     r = sample_record(RECORD_OP_APPLIED);
@@ -150,9 +151,11 @@ static void changes_that_do_not_fit_the_campaign_are_refused(void **state)
     r.campaign_targets.n = 2;
     r.campaign_targets.targets = two;
     assert_refused(f, r, "vpid 9 is no target");
-    assert_refused(f, sample_record(RECORD_CAMPAIGN_OP), "operation 2 after 2");
-    must_take(f, RECORD_CAMPAIGN_STEP);
+    must_take(f, RECORD_CAMPAIGN_OP); /* the same one again: it has more time */
     r = sample_record(RECORD_CAMPAIGN_OP);
+    r.campaign_op.op = 1;
+    assert_refused(f, r, "operation 1 after 2");
+    must_take(f, RECORD_CAMPAIGN_STEP);
     r.campaign_op.op = 3;
     assert_refused(f, r, "phase Cancelled");
     assert_refused(f, sample_record(RECORD_CAMPAIGN_JOBS), "ends jobs as Cancelled");
@@ -218,6 +221,23 @@ static void steps_and_results_that_no_job_takes_are_refused(void **state)
     head_fold_destroy(f);
 }
 
+static void a_job_is_judged_until_it_fits(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_JOB_JUDGED);
+    struct record judged = sample_record(RECORD_JOB_JUDGED);
+    struct record kin = sample_record(RECORD_JOB_KIN_FAILED);
+
+    assert_refused(f, judged, "job 1 has this judgement");
+    must_take(f, RECORD_JOB_MAPPED);
+    judged.job_judged.judgement = JOB_FITS;
+    assert_refused(f, judged, "job 1 has this judgement");
+    must_fold(f, &kin);
+    assert_refused(f, kin, "the first failure of a job of job 1 is known");
+    must_take(f, RECORD_JOB_STEP); /* it fails */
+    assert_refused(f, sample_record(RECORD_JOB_JUDGED), "job 1 has ended");
+    head_fold_destroy(f);
+}
+
 static void a_job_has_one_map_until_it_is_mapped_anew(void **state)
 {
     struct head_fold *f = fold_up_to(RECORD_JOB_ACCEPTED);
@@ -244,6 +264,101 @@ static void a_job_has_one_map_until_it_is_mapped_anew(void **state)
     must_fold(f, &step);
     must_fold(f, &map);
     must_take(f, RECORD_JOB_STEP); /* it fails */
+    head_fold_destroy(f);
+}
+
+static void only_what_was_sent_ends(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_JOB_ACCEPTED);
+    struct record sent = sample_record(RECORD_JOB_SENT);
+    struct record ended = sample_record(RECORD_JOB_RANK_ENDED);
+    struct record gone = sample_record(RECORD_JOB_NODE_GONE);
+    struct record step = sample_record(RECORD_JOB_STEP);
+
+    assert_refused(f, sent, "job 1 is not mapped");
+    must_take(f, RECORD_JOB_MAPPED);
+    assert_refused(f, ended, "rank 2 of job 1 does not run");
+    assert_refused(f, gone, "node 0 of job 1 has nothing of it");
+    must_fold(f, &sent);
+    assert_refused(f, sent, "job 1 is sent");
+    step.job_step.event = JOB_EV_DONE;
+    for (int i = 0; i < 8; i++) /* to LAUNCH_APPS */
+        must_fold(f, &step);
+    step.job_step.event = JOB_EV_REMAP;
+    assert_refused(f, step, "job 1 is sent");
+    ended.job_rank_ended.rank = 3;
+    assert_refused(f, ended, "rank 3 of job 1 does not run");
+    gone.job_node_gone.node = 2;
+    assert_refused(f, gone, "node 2 of job 1 has nothing of it");
+    must_take(f, RECORD_JOB_STEP); /* it fails */
+    assert_refused(f, sample_record(RECORD_JOB_RANK_ENDED), "job 1 has ended");
+    head_fold_destroy(f);
+}
+
+/* Ranks 0 and 2 are on node 0, rank 1 is on node 1. */
+static void a_rank_ends_once(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_JOB_RANK_ENDED);
+    struct record ended = sample_record(RECORD_JOB_RANK_ENDED);
+    struct record gone = sample_record(RECORD_JOB_NODE_GONE);
+
+    assert_refused(f, ended, "rank 2 of job 1 does not run");
+    gone.job_node_gone.lost = false;
+    assert_refused(f, gone, "no rank of job 1 is lost with node 0");
+    gone.job_node_gone.lost = true;
+    must_fold(f, &gone);
+    assert_refused(f, gone, "node 0 of job 1 has nothing of it");
+    ended.job_rank_ended.rank = 0;
+    assert_refused(f, ended, "rank 0 of job 1 does not run");
+    ended.job_rank_ended.rank = 1;
+    must_fold(f, &ended);
+    gone.job_node_gone.node = 1;
+    assert_refused(f, gone, "no rank of job 1 is lost with node 1");
+    head_fold_destroy(f);
+}
+
+/* Jobs up to this number fail and are forgotten. Returns the size of the state. */
+static size_t end_jobs(struct head_fold *f, uint64_t *number, uint64_t last)
+{
+    BUF_AUTO struct buf b = {0};
+
+    while (*number < last) {
+        struct record accepted = sample_record(RECORD_JOB_ACCEPTED);
+        struct record result = sample_record(RECORD_JOB_RESULT);
+        struct record step = sample_record(RECORD_JOB_STEP);
+        struct record forgotten = sample_record(RECORD_JOB_FORGOTTEN);
+
+        accepted.job.number = result.job_result.number = step.job_step.number =
+            forgotten.job_forgotten.number = ++*number;
+        must_fold(f, &accepted);
+        must_fold(f, &result);
+        must_fold(f, &step);
+        must_fold(f, &forgotten);
+    }
+    save_fold(f, &b);
+    return b.len;
+}
+
+static void the_history_has_the_last_jobs(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_JOB_ACCEPTED - 1);
+    uint64_t number = 0;
+    size_t none = end_jobs(f, &number, 0), one = end_jobs(f, &number, 1);
+    size_t full = end_jobs(f, &number, JOB_HISTORY_MAX);
+
+    assert_true(one > none);
+    assert_int_equal(full - none, JOB_HISTORY_MAX * (one - none));
+    assert_int_equal(end_jobs(f, &number, JOB_HISTORY_MAX + 2), full);
+    head_fold_destroy(f);
+}
+
+static void a_result_is_a_failure(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_JOB_MAPPED);
+    struct record r = sample_record(RECORD_JOB_RESULT);
+
+    r.job_result.failure = 0;
+    assert_refused(f, r, "job 1 has not failed");
     head_fold_destroy(f);
 }
 
@@ -319,7 +434,12 @@ int main(void)
         cmocka_unit_test(releases_that_do_not_wait_are_refused),
         cmocka_unit_test(jobs_that_are_not_next_or_not_known_are_refused),
         cmocka_unit_test(steps_and_results_that_no_job_takes_are_refused),
+        cmocka_unit_test(a_job_is_judged_until_it_fits),
         cmocka_unit_test(a_job_has_one_map_until_it_is_mapped_anew),
+        cmocka_unit_test(only_what_was_sent_ends),
+        cmocka_unit_test(a_rank_ends_once),
+        cmocka_unit_test(the_history_has_the_last_jobs),
+        cmocka_unit_test(a_result_is_a_failure),
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
         cmocka_unit_test(a_snapshot_after_other_records_is_refused),
         cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),

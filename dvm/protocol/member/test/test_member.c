@@ -18,7 +18,7 @@
 
 static struct msg_member facts(uint32_t vpid, uint64_t ctr)
 {
-    return (struct msg_member){vpid, {INC, ctr}, "host", "address", 7000, 4};
+    return (struct msg_member){vpid, {INC, ctr}, "host", "address", 7000, 4, 0, {0}};
 }
 
 static void add(struct members *m, uint32_t vpid, uint64_t ctr)
@@ -123,7 +123,7 @@ static void a_vpid_returns_in_a_new_epoch_with_new_facts(void **state)
 {
     struct members m = table(3);
     struct msg_target gone = {1, {INC, 11}};
-    struct msg_member again = {1, {INC, 50}, "elsewhere", "there", 9000, 8};
+    struct msg_member again = {1, {INC, 50}, "elsewhere", "there", 9000, 8, 0, {0}};
 
     assert_int_equal(members_remove(&m, &gone, 1, MEMBER_EV_LOSE), 1);
     assert_int_equal(members_add(&m, &again, 1), 1);
@@ -166,7 +166,7 @@ static struct members random_table(unsigned *rng, unsigned percent)
     add(&m, 0, 1);
     for (uint32_t v = 1; v < 200; v++) {
         char host[32];
-        struct msg_member f = {v, {INC, ((uint64_t)rand_r(rng) << 31) + v}, host, "", 1, 1};
+        struct msg_member f = {v, {INC, ((uint64_t)rand_r(rng) << 31) + v}, host, "", 1, 1, 0, {0}};
         struct msg_target end = {v, f.epoch};
 
         snprintf(host, sizeof(host), "node%d", rand_r(rng) % 50);

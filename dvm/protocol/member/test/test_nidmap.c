@@ -71,7 +71,9 @@ static void assert_same(const struct members *a, const struct members *b)
 
         assert_true(epoch_eq(x.epoch, y.epoch));
         assert_string_equal(x.host, y.host);
-        assert_string_equal(x.address, y.address);
+        assert_int_equal(x.nmore, y.nmore);
+        for (size_t i = 0; i <= x.nmore; i++)
+            assert_string_equal(msg_member_address(&x, i), msg_member_address(&y, i));
         assert_int_equal(x.port, y.port);
         assert_int_equal(x.slots, y.slots);
         assert_int_equal(members_get(b, v)->state, MEMBER_WIRED);
@@ -156,6 +158,96 @@ static void facts_come_back_as_they_were_reported(void **state)
         round_trip(&m);
     }
     members_free(&m);
+}
+
+static void add_homed(struct members *m, uint32_t vpid, uint64_t ctr, uint8_t nmore)
+{
+    char host[32];
+    char text[MEMBER_ADDRESSES_MAX][32];
+    struct msg_member x = {.vpid = vpid, .epoch = {INC, ctr}, .host = host, .address = text[0]};
+
+    snprintf(host, sizeof(host), "x-%u", vpid);
+    snprintf(text[0], sizeof(text[0]), "10.244.%u.%u", draw(256), draw(256));
+    snprintf(text[1], sizeof(text[1]), "192.168.%u.%u", draw(256), draw(256));
+    snprintf(text[2], sizeof(text[2]), "fd00:1::%x", 1 + draw(0xfffe));
+    snprintf(text[3], sizeof(text[3]), "x-%u.fast", vpid);
+    for (; x.nmore < nmore; x.nmore++)
+        x.more[x.nmore] = text[x.nmore + 1];
+    assert_int_equal(members_add(m, &x, 1), 1);
+    assert_int_equal(msg_member_addresses(&x), 1 + nmore);
+    x = members_facts(m, vpid);
+    assert_int_equal(x.nmore, nmore);
+    for (size_t i = 0; i <= nmore; i++)
+        assert_string_equal(msg_member_address(&x, i), text[i]);
+    msg_member_free(&x);
+}
+
+static void each_address_of_a_member_comes_back(void **state)
+{
+    struct members m;
+
+    (void)state;
+    members_init(&m, 0, 64);
+    add_homed(&m, 0, 1, 0);
+    for (uint32_t v = 1; v < 200; v++)
+        add_homed(&m, v, v + 1, v < 20 ? 0 : (uint8_t)draw(MEMBER_ADDRESSES_MAX));
+    round_trip(&m);
+    for (uint32_t v = 1; v < 200; v++) /* a later epoch has other ones */
+        add_homed(&m, v, v + 500, (uint8_t)draw(MEMBER_ADDRESSES_MAX));
+    round_trip(&m);
+    members_free(&m);
+}
+
+static void pods_with_two_addresses_share_one_record_and_add_four_bytes_each(void **state)
+{
+    struct members m;
+
+    (void)state;
+    members_init(&m, 0, 64);
+    for (uint32_t v = 0; v < 1000; v++)
+        add_homed(&m, v, v + 1, 1);
+    assert_int_equal(HASH_COUNT(m.facts.by_key), 1);
+    assert_in_range(round_trip(&m), 8000, 8100);
+    members_free(&m);
+    members_init(&m, 0, 64);
+    for (uint32_t v = 0; v < 1000; v++)
+        add_homed(&m, v, v + 1, 0);
+    assert_null(m.more); /* one address takes no more memory than before */
+    members_free(&m);
+}
+
+/* It reads a nidmap as if there were no commas in it. */
+static void a_daemon_of_edition_0_gets_the_first_address_of_each_member(void **state)
+{
+    struct members one, several, back;
+    struct buf a, b;
+
+    (void)state;
+    members_init(&one, 0, 64);
+    members_init(&several, 0, 64);
+    for (uint32_t v = 0; v < 20; v++) {
+        seed = v;
+        add_homed(&one, v, v + 1, 0);
+        seed = v;
+        add_homed(&several, v, v + 1, v % 4);
+    }
+    buf_init(&b, MSG_DATA_MAX);
+    members_encode_first(&several, &b);
+    members_init(&back, 1, 64);
+    assert_int_equal(members_decode(&back, b.data, b.len, NULL), 0);
+    assert_same(&one, &back);
+    assert_null(memchr(b.data, ',', b.len));
+    a = encoded(&one);
+    buf_free(&b);
+    buf_init(&b, MSG_DATA_MAX);
+    members_encode_first(&one, &b);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(a.data, b.data, a.len);
+    buf_free(&a);
+    buf_free(&b);
+    members_free(&one);
+    members_free(&several);
+    members_free(&back);
 }
 
 static void facts_without_a_member_are_dropped(void **state)
@@ -339,9 +431,12 @@ static int decode_rows(const struct kind_row *kind, const struct run_row *runs, 
 static void a_malformed_list_of_members_is_refused(void **state)
 {
     static const struct kind_row good = {INC, "=a", "%b"};
-    static const struct kind_row bad_kinds[] = {{0, "=a", "=b"},   {INC, "", "=b"},
-                                                {INC, "=a", ""},   {INC, "4", "=b"},
-                                                {INC, "=a", "@b"}, {INC, "a", "=b"}};
+    static const struct kind_row several = {INC, "=a", "%b,=c,=d,=e"};
+    static const struct kind_row bad_kinds[] = {{0, "=a", "=b"},    {INC, "", "=b"},
+                                                {INC, "=a", ""},    {INC, "4", "=b"},
+                                                {INC, "=a", "@b"},  {INC, "a", "=b"},
+                                                {INC, "=a", "=b,"}, {INC, "=a", "=b,c"},
+                                                {INC, "=a", ",=b"}, {INC, "=a", "=b,=c,=d,=e,=f"}};
     static const struct run_row bad_runs[] = {
         {0, 0, 0, 0},          {VPID_MAX + 1, 1, 0, 0}, {VPID_MAX, 2, 0, 0},
         {1, UINT32_MAX, 0, 0}, {UINT32_MAX, 2, 0, 0},   {0, 1, 1, 0},
@@ -353,6 +448,7 @@ static void a_malformed_list_of_members_is_refused(void **state)
 
     (void)state;
     assert_int_equal(decode_rows(&good, fine, 2), 0);
+    assert_int_equal(decode_rows(&several, fine, 2), 0);
     assert_int_equal(decode_rows(&good, overlap, 2), -1);
     assert_int_equal(decode_rows(&good, headless, 2), -1);
     assert_int_equal(decode_rows(&good, fine, 0), -1);
@@ -370,6 +466,9 @@ int main(void)
         cmocka_unit_test(a_cut_nidmap_is_refused_and_leaves_nothing),
         cmocka_unit_test(a_malformed_list_of_members_is_refused),
         cmocka_unit_test(facts_come_back_as_they_were_reported),
+        cmocka_unit_test(each_address_of_a_member_comes_back),
+        cmocka_unit_test(pods_with_two_addresses_share_one_record_and_add_four_bytes_each),
+        cmocka_unit_test(a_daemon_of_edition_0_gets_the_first_address_of_each_member),
         cmocka_unit_test(facts_without_a_member_are_dropped),
         cmocka_unit_test(pods_with_equal_facts_share_one_record),
         cmocka_unit_test(a_later_epoch_replaces_the_facts_and_a_second_report_changes_nothing),

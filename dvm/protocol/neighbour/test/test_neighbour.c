@@ -71,22 +71,24 @@ static void an_incoming_connection_is_nobodys_until_it_greets(void **state)
 
 static void an_outgoing_connection_has_an_id_of_our_own_and_asks_the_driver(void **state)
 {
+    const struct out_way to = {.host = "x-3", .port = 7001};
     struct out out = {0};
     struct neighbours *l;
     struct neighbour *a, *b;
     struct out_act act;
 
     l = neighbours_create(&out);
-    a = neighbours_connect(l, 3, "x-3", 7001);
-    b = neighbours_connect(l, 3, "x-3", 7001);
+    a = neighbours_connect(l, 3, &to, 1);
+    b = neighbours_connect(l, 3, &to, 1);
     assert_true(a->id & CONN_OUTGOING);
     assert_true(a->id != b->id);
     assert_false(a->incoming);
     assert_int_equal(a->state, NEIGHBOUR_CONNECTING);
     act = next(&out, OUT_CONNECT);
     assert_int_equal(act.connect.conn, a->id);
-    assert_string_equal(act.connect.host, "x-3");
-    assert_int_equal(act.connect.port, 7001);
+    assert_int_equal(act.connect.nways, 1);
+    assert_string_equal(act.connect.ways[0].host, "x-3");
+    assert_int_equal(act.connect.ways[0].port, 7001);
     out_act_free(&act);
     out_free(&out);
     neighbours_destroy(l);

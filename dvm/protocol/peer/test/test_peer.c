@@ -479,10 +479,105 @@ static void an_answer_that_takes_far_longer_than_others_proves_nothing(void **st
     struct pair *p = open_pair(2);
     struct peer_link *first = peer_link_of(p->a.peer, 1);
 
+    (void)peer_link_answered(p->a.peer, peer_link_of(p->a.peer, 2), 1);
     assert_true(peer_link_fail(p->a.peer, first));
     for (unsigned i = 0; i < 2 * PEER_PROOFS; i++)
         assert_false(peer_link_answered(p->a.peer, first, PEER_SLOW_MS + 1));
     assert_int_equal(first->state, PEER_LINK_OUT);
+    close_pair(p);
+}
+
+/* Both links are probed; the second one answers after 1 ms. */
+static struct peer_link *pass_measure(struct pair *p, uint64_t first_ms)
+{
+    pass_ms(p, PEER_MEASURE_MS);
+    (void)peer_link_answered(p->a.peer, peer_link_of(p->a.peer, 1), first_ms);
+    (void)peer_link_answered(p->a.peer, peer_link_of(p->a.peer, 2), 1);
+    return peer_link_slow(p->a.peer);
+}
+
+static void a_link_is_slow_after_some_answers_in_a_row_that_take_far_longer(void **state)
+{
+    struct pair *p = open_pair(2);
+
+    (void)peer_link_answered(p->a.peer, peer_link_of(p->a.peer, 2), 1);
+    for (unsigned i = 0; i < 4 * PEER_SLOW_MEASURES; i++)
+        assert_null(pass_measure(p, PEER_SLOW_MS));
+    for (unsigned i = 0; i < 4 * PEER_SLOW_MEASURES; i++)
+        assert_null(pass_measure(p, i % PEER_SLOW_MEASURES ? PEER_SLOW_MS + 1 : 1));
+    assert_null(pass_measure(p, 1));
+    for (unsigned i = 1; i < PEER_SLOW_MEASURES; i++)
+        assert_null(pass_measure(p, PEER_SLOW_MS + 1));
+    for (unsigned i = 0; i < 10; i++) /* several within the time count once */
+        assert_false(peer_link_answered(p->a.peer, peer_link_of(p->a.peer, 1), 2 * PEER_SLOW_MS));
+    assert_null(peer_link_slow(p->a.peer));
+    pass_ms(p, PEER_MEASURE_MS);
+    (void)peer_link_answered(p->a.peer, peer_link_of(p->a.peer, 1), PEER_SLOW_MS + 1);
+    assert_int_equal(peer_deadline(p->a.peer), p->a.out.now_ms);
+    assert_ptr_equal(peer_link_slow(p->a.peer), peer_link_of(p->a.peer, 1));
+    assert_null(peer_link_slow(p->a.peer)); /* once */
+    close_pair(p);
+}
+
+static void links_with_traffic_are_probed_now_and_then(void **state)
+{
+    struct pair *p = open_pair(2);
+    unsigned probes = 0;
+
+    pass_ms(p, PEER_MEASURE_MS);
+    assert_null(peer_link_probe(p->a.peer)); /* without traffic */
+    for (unsigned i = 0; i < 10; i++) {
+        struct peer_link *k;
+
+        send_text(p, "a", CLASS_BULK);
+        for (; (k = peer_link_probe(p->a.peer)); probes++) {
+            peer_link_asked(p->a.peer, k);
+            (void)peer_link_answered(p->a.peer, k, 1);
+        }
+        pass_ms(p, PEER_MEASURE_MS / 4);
+    }
+    assert_int_equal(probes, 2 * 3); /* of each link, in 2.5 s */
+    close_pair(p);
+}
+
+/* The number of proofs after which it is taken back, or 0; one comes in each second. */
+static unsigned count_proofs(struct pair *p, struct peer_link *k, uint64_t ms)
+{
+    for (unsigned i = 1; i <= 200; i++) {
+        pass_ms(p, 1000);
+        if (peer_link_answered(p->a.peer, k, ms))
+            return i;
+    }
+    return 0;
+}
+
+static void a_link_is_taken_back_only_if_it_is_much_faster_than_one_that_is_mapped_out(void **state)
+{
+    struct pair *p = open_pair(2);
+    struct peer_link *first = peer_link_of(p->a.peer, 1);
+    uint64_t least = PEER_SLOW_MS;
+
+    (void)peer_link_answered(p->a.peer, peer_link_of(p->a.peer, 2), least);
+    assert_true(peer_link_fail(p->a.peer, first));
+    assert_int_equal(count_proofs(p, first, PEER_BACK_FACTOR * least + 1), 0);
+    assert_int_equal(count_proofs(p, first, PEER_BACK_FACTOR * least), PEER_PROOFS);
+    close_pair(p);
+}
+
+static void a_link_that_fails_again_soon_proves_nothing_for_a_time_that_doubles(void **state)
+{
+    static const unsigned waits[] = {0, 1, 2, 4, 8, 16, 32, 64, 64}; /* seconds */
+    struct pair *p = open_pair(2);
+    struct peer_link *first = peer_link_of(p->a.peer, 1);
+
+    for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+        assert_true(peer_link_fail(p->a.peer, first));
+        assert_int_equal(count_proofs(p, first, 1),
+                         waits[i] ? waits[i] - 1 + PEER_PROOFS : PEER_PROOFS);
+    }
+    pass_ms(p, PEER_FLAP_MS);
+    assert_true(peer_link_fail(p->a.peer, first));
+    assert_int_equal(count_proofs(p, first, 1), PEER_PROOFS);
     close_pair(p);
 }
 
@@ -545,6 +640,11 @@ int main(void)
         cmocka_unit_test(the_last_link_that_is_up_is_never_mapped_out),
         cmocka_unit_test(a_mapped_out_link_is_probed_with_back_off_and_taken_back_after_its_proofs),
         cmocka_unit_test(an_answer_that_takes_far_longer_than_others_proves_nothing),
+        cmocka_unit_test(a_link_is_slow_after_some_answers_in_a_row_that_take_far_longer),
+        cmocka_unit_test(links_with_traffic_are_probed_now_and_then),
+        cmocka_unit_test(
+            a_link_is_taken_back_only_if_it_is_much_faster_than_one_that_is_mapped_out),
+        cmocka_unit_test(a_link_that_fails_again_soon_proves_nothing_for_a_time_that_doubles),
         cmocka_unit_test(a_link_on_probation_carries_nothing_before_it_has_proved_itself),
         cmocka_unit_test(an_acknowledgement_is_due_after_a_delay_or_at_once_after_many_bytes),
         cmocka_unit_test(the_table_of_a_links_states_is_sound),

@@ -30,6 +30,7 @@ struct net {
     struct wire way[4096];
     size_t nway;
     uint64_t conns;
+    size_t large;                /* length of the long messages */
     size_t got_large, got_small; /* messages */
     size_t frag_bytes;           /* that have been sent */
     size_t frag_bytes_before;    /* that arrived before the first small message */
@@ -56,6 +57,7 @@ static struct net *net_new(void)
 {
     struct net *n = xcalloc(1, sizeof(*n));
 
+    n->large = LARGE;
     n->content = xmalloc(LARGE);
     for (size_t i = 0; i < LARGE; i++)
         n->content[i] = (uint8_t)(i * 7 + (i >> 13));
@@ -67,7 +69,7 @@ static struct net *net_new(void)
         rml_set_epoch(n->rml[v], (struct epoch){INC, 10 + v});
         n->members[v].version = 7;
         for (uint32_t m = 0; m < DAEMONS; m++) {
-            struct msg_member facts = {m, {INC, 10 + m}, "host", "address", 1, 1};
+            struct msg_member facts = {m, {INC, 10 + m}, "host", "address", 1, 1, 0, {0}};
 
             members_add(&n->members[v], &facts, 1);
         }
@@ -148,9 +150,9 @@ static void take_in(struct net *n, uint32_t v)
 
         assert_int_equal(frame_decode(&c, &f, NULL), 0);
         assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
-        if (m.app.len == LARGE) {
+        if (m.type == MSG_APP && m.app.len == n->large) {
             n->got_large++;
-            assert_memory_equal(m.app.data, n->content, LARGE);
+            assert_memory_equal(m.app.data, n->content, n->large);
         } else {
             n->got_small++;
         }
@@ -192,7 +194,7 @@ static void arrive(struct net *n)
     memmove(&n->way[0], &n->way[1], (n->nway - 1) * sizeof(*n->way));
     n->nway--;
     assert_int_equal(frame_decode(&c, &f, NULL), 0);
-    if (f.type >= MSG_ROUTED) {
+    if (msg_is_routed(f.type)) {
         rml_input(n->rml[w.to], &f, w.bytes.data, w.bytes.len);
     } else {
         assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
@@ -379,6 +381,108 @@ static void a_large_message_arrives_whole_over_a_relay(void **state)
     net_free(n);
 }
 
+static void a_message_over_the_limit_is_refused_and_takes_no_number(void **state)
+{
+    struct net *n = net_new();
+    FREE_AUTO uint8_t *data = xcalloc(1, HOP_FRAME_BYTES);
+    struct msg m = {.type = MSG_APP, .app = {.data = data, .len = HOP_FRAME_BYTES}};
+    struct err err = {0};
+
+    assert_int_equal(rml_send(n->rml[0], 1, CLASS_BULK, &m, &err), -1);
+    assert_non_null(strstr(err.msg, "too long"));
+    assert_int_equal(rml_backlog(n->rml[0], 1, CLASS_BULK), 0);
+    send_bytes(n, 0, 1, CLASS_BULK, 1);
+    run(n);
+    assert_int_equal(n->got_small, 1);
+    net_free(n);
+}
+
+/* 64 MiB is the limit of one frame on a link, and none of a message. */
+static void a_message_of_70_mib_arrives_whole_over_a_relay(void **state)
+{
+    size_t len = (size_t)70 << 20;
+    struct net *n = net_new();
+
+    n->large = len;
+    n->content = xrealloc(n->content, len);
+    for (size_t i = LARGE; i < len; i++)
+        n->content[i] = (uint8_t)(i * 7 + (i >> 13));
+    send_bytes(n, 0, 3, CLASS_MODEX, len);
+    run(n);
+    assert_int_equal(n->got_large, 1);
+    net_free(n);
+}
+
+static void a_message_longer_than_the_backlog_waits_alone(void **state)
+{
+    struct net *n = net_new();
+    struct msg m = {.type = MSG_APP, .app = {.data = n->content, .len = 1}};
+    struct err err = {0};
+
+    rml_destroy(n->rml[0]);
+    n->rml[0] = rml_create(&n->out[0], &n->members[0], n->neighbours[0], LARGE / 2);
+    rml_set_epoch(n->rml[0], (struct epoch){INC, 10});
+    send_bytes(n, 0, 3, CLASS_MODEX, LARGE);
+    assert_int_equal(rml_send(n->rml[0], 3, CLASS_MODEX, &m, &err), -1);
+    assert_non_null(strstr(err.msg, "bytes wait for it already"));
+    run(n);
+    assert_int_equal(n->got_large, 1);
+    net_free(n);
+}
+
+static void the_bytes_of_a_long_message_are_no_sign_of_a_lost_peer(void **state)
+{
+    struct net *n = net_new();
+    struct msg app = {.type = MSG_APP, .app = {.data = n->content, .len = 1}};
+    struct msg kill = {.type = MSG_KILL, .kill = {.nspace = "job", .signum = 15}};
+    size_t limit, before, accepted[2] = {0};
+    struct msg_target behind;
+    struct err err = {0};
+
+    rml_destroy(n->rml[0]);
+    n->rml[0] = rml_create(&n->out[0], &n->members[0], n->neighbours[0], 4096);
+    rml_set_epoch(n->rml[0], (struct epoch){INC, 10});
+    for (int i = 0; i < 2; i++) { /* with and without a long message that waits */
+        if (i == 0)
+            send_bytes(n, 0, 3, CLASS_MODEX, LARGE);
+        before = rml_backlog(n->rml[0], 3, CLASS_MODEX);
+        assert_int_equal(before >= LARGE, i == 0);
+        while (rml_send(n->rml[0], 3, CLASS_MODEX, &kill, &err) == 0)
+            accepted[i]++;
+        assert_in_range(rml_backlog(n->rml[0], 3, CLASS_MODEX) - before, 4097, 8192);
+        assert_true(rml_behind(n->rml[0], &behind, &limit));
+        assert_int_equal(behind.vpid, 3);
+        assert_int_equal(rml_send(n->rml[0], 3, CLASS_MODEX, &app, &err), -1);
+        for (int acks = 0; acks < 2; acks++) { /* the short ones are sent after the first */
+            run(n);
+            n->out[3].now_ms += RML_ACK_DELAY_MS;
+            rml_tick(n->rml[3]);
+            run(n);
+        }
+        assert_int_equal(rml_backlog(n->rml[0], 3, CLASS_MODEX), 0);
+    }
+    assert_int_equal(accepted[0], accepted[1]);
+    assert_int_equal(n->got_large, 1);
+    net_free(n);
+}
+
+static void a_long_message_in_flight_has_longer_until_it_is_sent_again(void **state)
+{
+    static const struct {
+        size_t mib;
+        uint64_t ms;
+    } rows[] = {{6, 1000}, {17, 2000}, {33, 4000}, {65, 8000}, {140, 8000}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct net *n = net_new();
+
+        n->content = xrealloc(n->content, rows[i].mib << 20);
+        send_bytes(n, 0, 3, CLASS_MODEX, rows[i].mib << 20);
+        assert_int_equal(rml_deadline(n->rml[0]), n->out[0].now_ms + rows[i].ms);
+        net_free(n);
+    }
+}
+
 static void a_small_message_passes_a_large_one(void **state)
 {
     struct net *n = net_new();
@@ -478,6 +582,33 @@ static void the_transfers_of_a_daemon_end_with_its_epoch(void **state)
     net_free(n);
 }
 
+/* A daemon may greet with its next epoch before the end of the one before is processed here. */
+static void the_transfers_of_the_next_epoch_stay_when_the_one_before_ends(void **state)
+{
+    static const struct {
+        struct epoch known; /* to the table of members */
+        bool listed, stays;
+    } rows[] = {{{INC, 11}, true, true},
+                {{INC, 10}, true, true},
+                {{INC, 12}, true, false},     /* the transfer is of an earlier epoch */
+                {{INC + 1, 11}, true, false}, /* of another incarnation */
+                {{INC, 11}, false, false}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct net *n = net_new();
+        struct msg_target gone = {1, {INC, 11}};
+        struct msg_member facts = {1, rows[i].known, "host", "address", 1, 1, 0, {0}};
+
+        send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+        members_remove(&n->members[0], &gone, 1, MEMBER_EV_LOSE);
+        if (rows[i].listed)
+            members_add(&n->members[0], &facts, 1);
+        rml_forget(n->rml[0], 1);
+        assert_int_equal(rml_stats(n->rml[0]).transfers.sending, rows[i].stays);
+        net_free(n);
+    }
+}
+
 static void a_daemon_that_is_no_neighbour_any_more_and_has_no_link_holds_no_memory(void **state)
 {
     struct net *n = net_new();
@@ -504,12 +635,18 @@ int main(void)
         cmocka_unit_test(a_small_frame_goes_as_it_is),
         cmocka_unit_test(frames_go_as_match_rndv_or_rget_by_length_and_class),
         cmocka_unit_test(a_large_message_arrives_whole_over_a_relay),
+        cmocka_unit_test(a_message_over_the_limit_is_refused_and_takes_no_number),
+        cmocka_unit_test(a_message_of_70_mib_arrives_whole_over_a_relay),
+        cmocka_unit_test(a_message_longer_than_the_backlog_waits_alone),
+        cmocka_unit_test(the_bytes_of_a_long_message_are_no_sign_of_a_lost_peer),
+        cmocka_unit_test(a_long_message_in_flight_has_longer_until_it_is_sent_again),
         cmocka_unit_test(a_small_message_passes_a_large_one),
         cmocka_unit_test(a_link_that_breaks_costs_only_the_fragments_that_were_on_it),
         cmocka_unit_test(a_large_message_survives_links_that_break_again_and_again),
         cmocka_unit_test(frames_wait_at_their_source_while_a_neighbour_has_enough),
         cmocka_unit_test(content_goes_as_bulk_and_the_rest_as_control),
         cmocka_unit_test(the_transfers_of_a_daemon_end_with_its_epoch),
+        cmocka_unit_test(the_transfers_of_the_next_epoch_stay_when_the_one_before_ends),
         cmocka_unit_test(a_daemon_that_is_no_neighbour_any_more_and_has_no_link_holds_no_memory),
     };
 

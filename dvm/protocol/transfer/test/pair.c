@@ -10,16 +10,21 @@
  * limits. */
 #include "dvm/protocol/transfer/test/pair.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
+#include <cmocka.h>
+
 static uint8_t pattern[(PAIR_FRAGS_MAX + 1) * TRANSFER_FRAG_BYTES];
 
 static void break_invariant(struct pair *p, const char *name)
 {
-    if (!p->broken)
+    if (!p->broken && (!p->only || strcmp(p->only, name) == 0))
         p->broken = name;
 }
 
@@ -158,7 +163,7 @@ static bool has_room(void *arg, uint32_t link)
     return end->p->up[link] && n < end->p->room;
 }
 
-static bool is_of_sending(const struct msg *m)
+bool pair_is_of_sending(const struct msg *m)
 {
     return m->type == MSG_MATCH || m->type == MSG_RNDV || m->type == MSG_RGET ||
            m->type == MSG_FRAG || m->type == MSG_RNDVRESTARTNOTIFY ||
@@ -173,7 +178,7 @@ static bool has_outstanding(const struct pair *p, int from, const struct msg *m)
 
     DL_FOREACH(p->flights, f)
     {
-        if (f->from == from && !f->completed && is_of_sending(&f->m) == sending &&
+        if (f->from == from && !f->completed && pair_is_of_sending(&f->m) == sending &&
             f->m.anew.ref.number == m->anew.ref.number && f->m.type != MSG_RNDVRESTARTNACK)
             return true;
     }
@@ -230,8 +235,8 @@ static void log_illegal(void *arg, const char *text)
 
 static struct transfer_end *create_end(struct pair *p, int index)
 {
-    struct transfer_io io = {&p->end[index], count_links, has_room,        send_frame,
-                             accept_message, log_illegal, PAIR_EAGER_BYTES};
+    struct transfer_io io = {&p->end[index], count_links, has_room,         send_frame,
+                             accept_message, log_illegal, PAIR_EAGER_BYTES, p->taken_bytes};
 
     return transfer_end_create(&io, ++p->last_end);
 }
@@ -319,6 +324,12 @@ static void check_taken(struct pair *p)
         break_invariant(p, "transfer-bounded");
 }
 
+static void note_fault(const struct pair *p, const struct flight *f, enum pair_fault fault)
+{
+    if (p->note)
+        p->note(p, f, fault);
+}
+
 void pair_arrive(struct pair *p, struct flight *f)
 {
     int to = !f->from;
@@ -326,6 +337,10 @@ void pair_arrive(struct pair *p, struct flight *f)
     bool former = f->m.type == MSG_FRAG && f->m.frag.ref.dance < p->begun[to][0][number];
     int before = count_written(p);
 
+    if (f->arrived)
+        note_fault(p, f, PAIR_DOUBLED);
+    else if (f->completed)
+        note_fault(p, f, PAIR_LATE);
     f->arrived = true;
     transfer_input(p->end[to].e, &f->m);
     if (former && count_written(p) != before)
@@ -338,6 +353,8 @@ void pair_complete(struct pair *p, struct flight *f, bool processed)
     struct transfer_end *e = p->end[f->from].e;
     uint64_t id = f->id;
 
+    if (!processed && f->arrived)
+        note_fault(p, f, PAIR_ARRIVED_WITH_ERROR);
     f->completed = true;
     if (f->arrived || f->gone)
         remove_flight(p, f);
@@ -374,8 +391,10 @@ void pair_break(struct pair *p, uint32_t link)
     p->up[link] = false;
     DL_FOREACH(p->flights, f)
     {
-        if (f->link == link && !f->completed)
-            f->link = PAIR_LINKS_MAX; /* of a link that has failed */
+        if (f->link != link || f->completed)
+            continue;
+        note_fault(p, f, PAIR_LINK_BREAKS);
+        f->link = PAIR_LINKS_MAX; /* of a link that has failed */
     }
 }
 
@@ -431,8 +450,10 @@ static void step_failed(struct pair *p, struct flight *f)
             remove_flight(p, f);
         break;
     case 1:
-        if (!f->arrived)
+        if (!f->arrived && !f->gone) {
+            note_fault(p, f, PAIR_LOST);
             f->gone = true;
+        }
         if (f->completed)
             remove_flight(p, f);
         break;
@@ -486,4 +507,35 @@ bool pair_all_there(const struct pair *p)
             return false;
     }
     return true;
+}
+
+void pair_run_to(struct pair *p, int from, enum msg_type type)
+{
+    while (!pair_find(p, from, type)) {
+        struct flight *f = p->flights;
+
+        if (!f)
+            abort(); /* it never comes */
+        pair_arrive(p, f);
+        pair_complete(p, f, true);
+    }
+}
+
+size_t pair_send_large(struct pair *p, enum pair_how how)
+{
+    return pair_send(p, 0, PAIR_LARGE, how == BY_GET, how == BY_PUT);
+}
+
+void pair_end_at_rest(struct pair *p)
+{
+    if (p->broken)
+        fail_msg("%s does not hold", p->broken);
+    assert_true(pair_all_there(p));
+    for (int i = 0; i < 2; i++) {
+        struct transfer_stats st = transfer_stats(p->end[i].e);
+
+        assert_int_equal(st.sending + st.taking + st.outstanding, 0);
+        assert_int_equal(st.illegal, 0);
+    }
+    pair_free(p);
 }

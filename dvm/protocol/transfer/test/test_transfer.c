@@ -14,30 +14,8 @@
 #include <string.h>
 #include <utlist.h>
 
-#define LARGE (19ull * TRANSFER_FRAG_BYTES + 100)
 #define SEVERAL (5ull * TRANSFER_FRAG_BYTES) /* all its fragments are sent at once */
 #define COUNT(a) (sizeof(a) / sizeof *(a))
-
-enum how { BY_ACK, BY_PUT, BY_GET, HOWS };
-
-static size_t send_large(struct pair *p, enum how how)
-{
-    return pair_send(p, 0, LARGE, how == BY_GET, how == BY_PUT);
-}
-
-static void check_end(struct pair *p)
-{
-    if (p->broken)
-        fail_msg("%s does not hold", p->broken);
-    assert_true(pair_all_there(p));
-    for (int i = 0; i < 2; i++) {
-        struct transfer_stats st = transfer_stats(p->end[i].e);
-
-        assert_int_equal(st.sending + st.taking + st.outstanding, 0);
-        assert_int_equal(st.illegal, 0);
-    }
-    pair_free(p);
-}
 
 /* --- frames that no other end sends */
 
@@ -77,7 +55,7 @@ static void a_number_out_of_the_window_is_refused(void **state)
     struct pair *p = pair_new(1, 1);
     struct msg m = frame_of(p, MSG_RNDV, TRANSFER_WINDOW + 1);
 
-    m.rndv.size = LARGE;
+    m.rndv.size = PAIR_LARGE;
     take_illegal(p, &m);
     assert_int_equal(transfer_stats(p->end[1].e).taking, 0);
     pair_free(p);
@@ -87,7 +65,7 @@ static void a_fragment_that_was_not_granted_writes_nothing(void **state)
 {
     static const uint8_t bytes[TRANSFER_FRAG_BYTES];
     struct pair *p = pair_new(1, 1);
-    size_t x = send_large(p, BY_PUT);
+    size_t x = pair_send_large(p, BY_PUT);
     struct msg m = frame_of(p, MSG_FRAG, 1);
 
     pair_arrive(p, pair_find(p, 0, MSG_RNDV));
@@ -109,10 +87,10 @@ static void a_last_fin_before_all_bytes_have_come_ends_nothing(void **state)
     struct pair *p = pair_new(1, 1);
     struct msg m = frame_of(p, MSG_TRANSFER_FIN, 1);
 
-    (void)send_large(p, BY_ACK);
+    (void)pair_send_large(p, BY_ACK);
     pair_arrive(p, pair_find(p, 0, MSG_RNDV));
     m.fin.match = pair_find(p, 0, MSG_RNDV) ? m.fin.match : p->flights->m.rndv.match;
-    m.fin.offset = LARGE;
+    m.fin.offset = PAIR_LARGE;
     take_illegal(p, &m);
     pair_run(p);
     assert_true(pair_all_there(p));
@@ -124,7 +102,7 @@ static void a_grant_beyond_the_message_or_of_another_dance_changes_nothing(void 
     struct pair *p = pair_new(1, 1);
     struct msg m;
 
-    (void)send_large(p, BY_ACK);
+    (void)pair_send_large(p, BY_ACK);
     pair_arrive(p, pair_find(p, 0, MSG_RNDV));
     m = pair_find(p, 1, MSG_ACK)->m;
     m.ack.len++;
@@ -135,13 +113,13 @@ static void a_grant_beyond_the_message_or_of_another_dance_changes_nothing(void 
     assert_int_equal(transfer_stats(p->end[0].e).ignored, 2);
     assert_null(pair_find(p, 0, MSG_FRAG));
     pair_run(p);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 static void a_message_that_the_receiver_does_not_want_ends_at_its_sender(void **state)
 {
     struct pair *p = pair_new(1, 1);
-    size_t x = send_large(p, BY_ACK);
+    size_t x = pair_send_large(p, BY_ACK);
 
     p->messages[x].refused = true;
     pair_run(p);
@@ -149,7 +127,7 @@ static void a_message_that_the_receiver_does_not_want_ends_at_its_sender(void **
     assert_false(p->messages[x].arrived);
     assert_int_equal(transfer_stats(p->end[0].e).sending, 0);
     assert_int_equal(transfer_stats(p->end[1].e).taking, 0);
-    (void)send_large(p, BY_ACK);
+    (void)pair_send_large(p, BY_ACK);
     pair_run(p);
     assert_int_equal(p->messages[1].delivered, 1);
     pair_free(p);
@@ -174,7 +152,7 @@ static void run_and_name(struct pair *p, char *text, size_t max)
     }
 }
 
-static void check_protocol(uint64_t size, enum how how, const char *frames)
+static void check_protocol(uint64_t size, enum pair_how how, const char *frames)
 {
     struct pair *p = pair_new(1, 1);
     char text[1024];
@@ -182,7 +160,7 @@ static void check_protocol(uint64_t size, enum how how, const char *frames)
     (void)pair_send(p, 0, size, how == BY_GET, how == BY_PUT);
     run_and_name(p, text, sizeof(text));
     assert_string_equal(text, frames);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 static void a_small_message_goes_as_match(void **state)
@@ -194,7 +172,7 @@ static void a_small_message_goes_as_match(void **state)
 static void a_large_message_goes_as_rndv_ack_frag_fin(void **state)
 {
     check_protocol(PAIR_EAGER_BYTES + 1, BY_ACK, "0 RNDV, 1 ACK, 0 FRAG, 0 TRANSFER_FIN");
-    check_protocol(LARGE, BY_ACK, "0 RNDV, 1 ACK, 0 FRAG, 0 TRANSFER_FIN");
+    check_protocol(PAIR_LARGE, BY_ACK, "0 RNDV, 1 ACK, 0 FRAG, 0 TRANSFER_FIN");
 }
 
 static void regions_that_a_receiver_exposes_are_put_and_finished_one_by_one(void **state)
@@ -211,7 +189,7 @@ static void a_message_that_its_sender_exposes_is_read_by_get(void **state)
                    "0 RGET, 1 GET, 0 FRAG, 1 GET, 0 FRAG, 1 TRANSFER_FIN");
 }
 
-static void a_message_beyond_64_mib_goes_with_bounded_memory(void **state)
+static void a_long_message_goes_with_bounded_memory(void **state)
 {
     struct pair *p = pair_new(2, 1);
     size_t most = 0;
@@ -227,7 +205,7 @@ static void a_message_beyond_64_mib_goes_with_bounded_memory(void **state)
         pair_complete(p, f, true);
     }
     assert_in_range(most, 2, TRANSFER_FRAGS_MAX + 1);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 /* --- errors */
@@ -248,18 +226,7 @@ static void a_match_that_met_an_error_is_sent_again_and_arrives_once(void **stat
         }
         assert_non_null(pair_find(p, 0, MSG_MATCH));
         pair_run(p);
-        check_end(p);
-    }
-}
-
-static void run_to(struct pair *p, int from, enum msg_type type)
-{
-    while (!pair_find(p, from, type)) {
-        struct flight *f = p->flights;
-
-        assert_non_null(f);
-        pair_arrive(p, f);
-        pair_complete(p, f, true);
+        pair_end_at_rest(p);
     }
 }
 
@@ -268,8 +235,8 @@ static void a_fin_that_arrived_although_its_sender_saw_an_error_is_recognised(vo
     struct pair *p = pair_new(2, 1);
     struct flight *f;
 
-    (void)send_large(p, BY_ACK);
-    run_to(p, 0, MSG_TRANSFER_FIN);
+    (void)pair_send_large(p, BY_ACK);
+    pair_run_to(p, 0, MSG_TRANSFER_FIN);
     f = pair_find(p, 0, MSG_TRANSFER_FIN);
     pair_arrive(p, f);
     assert_int_equal(p->messages[0].delivered, 1);
@@ -280,7 +247,7 @@ static void a_fin_that_arrived_although_its_sender_saw_an_error_is_recognised(vo
     assert_true(transfer_match_eq(&f->m.fin.match,
                                   &(struct transfer_match){0, 1, {1, 1}, 0, p->messages[0].seq}));
     pair_run(p);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 static void a_restart_waits_until_nothing_of_the_sender_is_outstanding(void **state)
@@ -288,8 +255,8 @@ static void a_restart_waits_until_nothing_of_the_sender_is_outstanding(void **st
     struct pair *p = pair_new(2, 1);
     struct flight *f;
 
-    (void)send_large(p, BY_ACK);
-    run_to(p, 0, MSG_FRAG);
+    (void)pair_send_large(p, BY_ACK);
+    pair_run_to(p, 0, MSG_FRAG);
     pair_lose(p, pair_find(p, 0, MSG_FRAG));
     while ((f = pair_find(p, 0, MSG_FRAG))) {
         assert_null(pair_find(p, 0, MSG_RNDVRESTARTNOTIFY));
@@ -299,7 +266,7 @@ static void a_restart_waits_until_nothing_of_the_sender_is_outstanding(void **st
     assert_non_null(pair_find(p, 0, MSG_RNDVRESTARTNOTIFY));
     pair_run(p);
     assert_int_equal(transfer_stats(p->end[0].e).restarts, 1);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 static void a_restart_waits_until_nothing_of_the_receiver_is_outstanding(void **state)
@@ -307,8 +274,8 @@ static void a_restart_waits_until_nothing_of_the_receiver_is_outstanding(void **
     struct pair *p = pair_new(2, 1);
     struct flight *ack, *f;
 
-    (void)send_large(p, BY_ACK);
-    run_to(p, 1, MSG_ACK);
+    (void)pair_send_large(p, BY_ACK);
+    pair_run_to(p, 1, MSG_ACK);
     ack = pair_find(p, 1, MSG_ACK);
     pair_arrive(p, ack);
     while ((f = pair_find(p, 0, MSG_FRAG)))
@@ -320,7 +287,7 @@ static void a_restart_waits_until_nothing_of_the_receiver_is_outstanding(void **
     pair_complete(p, ack, true);
     assert_non_null(pair_find(p, 1, MSG_RNDVRESTARTACK));
     pair_run(p);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 static void a_restart_sends_only_the_bytes_that_are_not_there(void **state)
@@ -328,8 +295,8 @@ static void a_restart_sends_only_the_bytes_that_are_not_there(void **state)
     struct pair *p = pair_new(1, 1);
     struct flight *f;
 
-    (void)send_large(p, BY_ACK);
-    run_to(p, 0, MSG_FRAG);
+    (void)pair_send_large(p, BY_ACK);
+    pair_run_to(p, 0, MSG_FRAG);
     for (int i = 0; i < 10; i++) {
         f = pair_find(p, 0, MSG_FRAG);
         pair_arrive(p, f);
@@ -341,7 +308,7 @@ static void a_restart_sends_only_the_bytes_that_are_not_there(void **state)
     pair_run(p);
     assert_false(p->messages[0].read[9]);
     assert_true(p->messages[0].read[10]);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 static void a_receiver_whose_answer_met_an_error_calls_for_a_restart(void **state)
@@ -349,13 +316,13 @@ static void a_receiver_whose_answer_met_an_error_calls_for_a_restart(void **stat
     struct pair *p = pair_new(2, 1);
     char text[1024];
 
-    (void)send_large(p, BY_ACK);
-    run_to(p, 1, MSG_ACK);
+    (void)pair_send_large(p, BY_ACK);
+    pair_run_to(p, 1, MSG_ACK);
     pair_lose(p, pair_find(p, 1, MSG_ACK));
     run_and_name(p, text, sizeof(text));
     assert_string_equal(text, "1 RECVERRNOTIFY, 0 RNDVRESTARTNOTIFY, 1 RNDVRESTARTACK, "
                               "0 FRAG, 0 TRANSFER_FIN");
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 /* The receiver has all: its first answer and the last FIN have arrived, and both met an error. */
@@ -365,8 +332,8 @@ static void a_receiver_that_is_complete_answers_a_restart_with_nack(void **state
     struct flight *f, *fin;
     char text[1024];
 
-    (void)send_large(p, BY_ACK);
-    run_to(p, 1, MSG_ACK);
+    (void)pair_send_large(p, BY_ACK);
+    pair_run_to(p, 1, MSG_ACK);
     f = pair_find(p, 1, MSG_ACK);
     pair_arrive(p, f);
     pair_complete(p, f, false);
@@ -383,7 +350,7 @@ static void a_receiver_that_is_complete_answers_a_restart_with_nack(void **state
     pair_complete(p, fin, false);
     run_and_name(p, text, sizeof(text));
     assert_string_equal(text, "0 RNDVRESTARTNOTIFY, 1 RNDVRESTARTNACK");
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 /* --- each frame of the dance lost, late and doubled at each step */
@@ -484,7 +451,7 @@ static const struct wrong others[][2] = {
     {{MSG_GET, 3, ARRIVED_WITH_ERROR, 0}, {MSG_FRAG, 20, LOST, 0}},
 };
 
-static bool check_wrong(enum how how, uint64_t size, const struct wrong *first, size_t other)
+static bool check_wrong(enum pair_how how, uint64_t size, const struct wrong *first, size_t other)
 {
     struct pair *p = pair_new(2, 1);
     struct wrong w[3] = {*first, others[other][0], others[other][1]};
@@ -504,13 +471,13 @@ static size_t check_faults_of(enum msg_type type, enum fault fault)
 {
     size_t met = 0;
 
-    for (int how = BY_ACK; how < HOWS; how++) {
+    for (int how = BY_ACK; how < PAIR_HOWS; how++) {
         for (size_t other = 0; other < COUNT(others); other++) {
             for (int nth = 1; nth <= 3; nth++) {
                 struct wrong first = {type, nth, fault, 0};
 
-                met += check_wrong((enum how)how, LARGE, &first, other);
-                met += check_wrong((enum how)how, SEVERAL, &first, other);
+                met += check_wrong((enum pair_how)how, PAIR_LARGE, &first, other);
+                met += check_wrong((enum pair_how)how, SEVERAL, &first, other);
             }
         }
     }
@@ -531,102 +498,16 @@ static void each_frame_may_be_lost_late_and_doubled_at_each_step(void **state)
 
 /* --- limits */
 
-static void a_receiver_takes_a_few_transfers_at_once_and_then_the_others(void **state)
-{
-    struct pair *p = pair_new(2, 1);
-    struct flight *f;
-
-    for (int i = 0; i < 2 * TRANSFER_TAKEN_MAX; i++)
-        (void)send_large(p, BY_ACK);
-    while ((f = pair_find(p, 0, MSG_RNDV))) {
-        pair_arrive(p, f);
-        pair_complete(p, f, true);
-    }
-    assert_int_equal(transfer_stats(p->end[1].e).taking, 2 * TRANSFER_TAKEN_MAX);
-    for (int i = 0; i < TRANSFER_TAKEN_MAX; i++)
-        pair_arrive(p, pair_find(p, 1, MSG_ACK));
-    assert_null(pair_find(p, 1, MSG_ACK));
-    pair_run(p);
-    check_end(p);
-}
-
-static void more_messages_than_the_window_all_arrive(void **state)
-{
-    struct pair *p = pair_new(2, 1);
-
-    for (int i = 0; i < TRANSFER_WINDOW + 50; i++)
-        (void)pair_send(p, 0, 100, false, false);
-    assert_int_equal(transfer_stats(p->end[0].e).outstanding, TRANSFER_WINDOW);
-    pair_run(p);
-    check_end(p);
-}
-
-/* The sender has it, and goes on, before the receiver knows that. */
-static void a_message_that_was_read_takes_no_place_in_the_window(void **state)
-{
-    struct pair *p = pair_new(1, 1);
-    struct flight *f;
-
-    (void)send_large(p, BY_GET);
-    run_to(p, 1, MSG_TRANSFER_FIN);
-    pair_arrive(p, pair_find(p, 1, MSG_TRANSFER_FIN));
-    for (int i = 0; i < TRANSFER_WINDOW + 50; i++)
-        (void)pair_send(p, 0, 100, false, false);
-    while ((f = pair_find(p, 0, MSG_MATCH))) {
-        pair_arrive(p, f);
-        pair_complete(p, f, true);
-    }
-    assert_int_equal(transfer_stats(p->end[1].e).illegal, 0);
-    assert_int_equal(transfer_stats(p->end[1].e).taking, 1);
-    pair_run(p);
-    check_end(p);
-}
-
-static size_t read_all_without_completions(struct pair *p)
-{
-    static const enum msg_type from_sender[] = {MSG_RGET, MSG_FRAG};
-    size_t nfins = 0;
-    struct flight *f;
-    bool moved = true;
-
-    while (moved) {
-        moved = false;
-        for (size_t i = 0; i < 2; i++) {
-            while ((f = pair_find(p, 0, from_sender[i]))) {
-                pair_arrive(p, f);
-                pair_complete(p, f, true);
-                moved = true;
-            }
-        }
-        for (; (f = pair_find(p, 1, MSG_GET)); moved = true)
-            pair_arrive(p, f);
-        for (; (f = pair_find(p, 1, MSG_TRANSFER_FIN)); moved = true, nfins++)
-            pair_arrive(p, f);
-    }
-    return nfins;
-}
-
-static void a_sender_that_completes_no_fin_is_not_read_without_end(void **state)
-{
-    struct pair *p = pair_new(1, 1);
-
-    for (int i = 0; i < 2 * TRANSFER_TAKEN_MAX; i++)
-        (void)send_large(p, BY_GET);
-    assert_int_equal(read_all_without_completions(p), TRANSFER_TAKEN_MAX);
-    pair_run(p);
-    check_end(p);
-}
-
 static void a_message_without_a_link_waits_for_one(void **state)
 {
     struct pair *p = pair_new(1, 1);
 
     pair_break(p, 0);
-    (void)send_large(p, BY_ACK);
+    (void)pair_send_large(p, BY_ACK);
     assert_true(pair_idle(p));
     pair_mend(p, 0);
     pair_run(p);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 static void fragments_use_all_links(void **state)
@@ -636,8 +517,8 @@ static void fragments_use_all_links(void **state)
     struct flight *f;
 
     p->room = 2;
-    (void)send_large(p, BY_ACK);
-    run_to(p, 0, MSG_FRAG);
+    (void)pair_send_large(p, BY_ACK);
+    pair_run_to(p, 0, MSG_FRAG);
     DL_FOREACH(p->flights, f)
     {
         on[f->link] += f->m.type == MSG_FRAG;
@@ -645,7 +526,7 @@ static void fragments_use_all_links(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(on[i], 2);
     pair_run(p);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 static const uint8_t *read_nothing(void *arg, uint64_t offset, size_t len)
@@ -666,7 +547,7 @@ static void send_again(struct pair *p)
 {
     int ended = 0;
     struct transfer_source source = {.arg = &ended,
-                                     .size = LARGE,
+                                     .size = PAIR_LARGE,
                                      .match = {0, 1, {1, 1}, 0, 0},
                                      .read = read_nothing,
                                      .end = count_end};
@@ -679,12 +560,12 @@ static void a_message_that_is_being_sent_is_not_sent_twice(void **state)
 {
     struct pair *p = pair_new(1, 1);
 
-    (void)send_large(p, BY_ACK);
+    (void)pair_send_large(p, BY_ACK);
     send_again(p);
     assert_int_equal(transfer_stats(p->end[0].e).sending, 1);
     assert_int_equal(transfer_stats(p->end[0].e).outstanding, 1);
     pair_run(p);
-    check_end(p);
+    pair_end_at_rest(p);
 }
 
 /* --- an end that begins anew */
@@ -694,7 +575,7 @@ static void transfers_to_an_end_that_began_anew_fail_and_later_ones_arrive(void 
     for (int arrived = 0; arrived < 12; arrived++) {
         struct pair *p = pair_new(1, 1);
 
-        (void)send_large(p, BY_ACK);
+        (void)pair_send_large(p, BY_ACK);
         for (int i = 0; i < arrived; i++) {
             struct flight *f = p->flights;
 
@@ -703,13 +584,13 @@ static void transfers_to_an_end_that_began_anew_fail_and_later_ones_arrive(void 
         }
         pair_forget(p, 1);
         if (arrived % 2)
-            (void)pair_send(p, 1, LARGE, false, false); /* the new end speaks first */
+            (void)pair_send(p, 1, PAIR_LARGE, false, false); /* the new end speaks first */
         pair_run(p);
         if (p->messages[0].ended == 0)
             send_again(p); /* nothing was on its way */
         pair_run(p);
         assert_int_equal(p->messages[0].ended, 1);
-        (void)pair_send(p, 0, LARGE, false, false);
+        (void)pair_send(p, 0, PAIR_LARGE, false, false);
         (void)pair_send(p, 1, 10, false, false);
         pair_run(p);
         for (size_t i = 1; i < p->nmessages; i++)
@@ -723,11 +604,11 @@ static void an_end_that_began_anew_as_a_sender_is_understood(void **state)
 {
     struct pair *p = pair_new(1, 1);
 
-    (void)send_large(p, BY_ACK);
-    run_to(p, 0, MSG_FRAG);
+    (void)pair_send_large(p, BY_ACK);
+    pair_run_to(p, 0, MSG_FRAG);
     pair_forget(p, 0);
     assert_int_equal(p->messages[0].ended, 1);
-    (void)pair_send(p, 0, LARGE, false, false);
+    (void)pair_send(p, 0, PAIR_LARGE, false, false);
     pair_run(p);
     assert_int_equal(p->messages[0].delivered, 0);
     assert_int_equal(p->messages[0].opened, 0);
@@ -757,7 +638,7 @@ int main(void)
         cmocka_unit_test(a_large_message_goes_as_rndv_ack_frag_fin),
         cmocka_unit_test(regions_that_a_receiver_exposes_are_put_and_finished_one_by_one),
         cmocka_unit_test(a_message_that_its_sender_exposes_is_read_by_get),
-        cmocka_unit_test(a_message_beyond_64_mib_goes_with_bounded_memory),
+        cmocka_unit_test(a_long_message_goes_with_bounded_memory),
         cmocka_unit_test(a_match_that_met_an_error_is_sent_again_and_arrives_once),
         cmocka_unit_test(a_fin_that_arrived_although_its_sender_saw_an_error_is_recognised),
         cmocka_unit_test(a_restart_waits_until_nothing_of_the_sender_is_outstanding),
@@ -766,10 +647,6 @@ int main(void)
         cmocka_unit_test(a_receiver_whose_answer_met_an_error_calls_for_a_restart),
         cmocka_unit_test(a_receiver_that_is_complete_answers_a_restart_with_nack),
         cmocka_unit_test(each_frame_may_be_lost_late_and_doubled_at_each_step),
-        cmocka_unit_test(a_receiver_takes_a_few_transfers_at_once_and_then_the_others),
-        cmocka_unit_test(more_messages_than_the_window_all_arrive),
-        cmocka_unit_test(a_message_that_was_read_takes_no_place_in_the_window),
-        cmocka_unit_test(a_sender_that_completes_no_fin_is_not_read_without_end),
         cmocka_unit_test(a_message_without_a_link_waits_for_one),
         cmocka_unit_test(fragments_use_all_links),
         cmocka_unit_test(a_message_that_is_being_sent_is_not_sent_twice),

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/transfer/test/pair.h"
+#include "dvm/protocol/transfer/test/phases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,14 +32,15 @@ static void send_some(struct pair *p)
     (void)pair_send(p, from, size, exposed, pair_random(p, 2) == 0);
 }
 
-static void run_schedule(uint64_t seed)
+/* The transfers of one schedule; false: an invariant does not hold (p->broken), or it hangs. */
+static bool run_steps(struct pair *p)
 {
-    struct pair *p = pair_new(1 + (uint32_t)(seed % 4), seed);
-    size_t n = 1 + pair_random(p, 12);
+    bool many = pair_random(p, 4) == 0; /* more than are taken at once */
+    size_t n = 1 + pair_random(p, many ? 60 : 12);
     int steps = 0;
 
     while (steps < 20000 && !p->broken) {
-        if (p->nmessages < n && pair_random(p, 10) == 0)
+        if (p->nmessages < n && pair_random(p, many ? 2 : 10) == 0)
             send_some(p);
         pair_step(p, true);
         steps++;
@@ -47,10 +49,11 @@ static void run_schedule(uint64_t seed)
         send_some(p);
     while ((!pair_idle(p) || !pair_all_there(p)) && steps++ < STEPS_MAX && !p->broken)
         pair_step(p, false);
-    if (p->broken)
-        fail_msg("seed %llu: %s does not hold", (unsigned long long)seed, p->broken);
-    if (!pair_all_there(p))
-        fail_msg("seed %llu: exactly-once: a message has not arrived", (unsigned long long)seed);
+    return !p->broken && pair_all_there(p);
+}
+
+static void check_rest(struct pair *p, uint64_t seed)
+{
     for (int i = 0; i < 2; i++) {
         struct transfer_stats st = transfer_stats(p->end[i].e);
 
@@ -59,6 +62,24 @@ static void run_schedule(uint64_t seed)
                      (unsigned long long)seed, i, st.sending, st.taking, st.outstanding,
                      (unsigned long long)st.illegal);
     }
+}
+
+/* With `only` nothing but this invariant is looked at. */
+static void run_schedule(uint64_t seed, const char *only)
+{
+    struct pair *p = pair_new(1 + (uint32_t)(seed % 4), seed);
+    bool arrived;
+
+    p->only = only;
+    p->quiet = only != NULL;
+    p->note = phases_note;
+    arrived = run_steps(p);
+    if (p->broken)
+        fail_msg("seed %llu: %s does not hold", (unsigned long long)seed, p->broken);
+    if (!only && !arrived)
+        fail_msg("seed %llu: exactly-once: a message has not arrived", (unsigned long long)seed);
+    if (!only)
+        check_rest(p, seed);
     pair_free(p);
 }
 
@@ -69,19 +90,51 @@ static uint64_t number_of(const char *name, uint64_t other)
     return text && *text ? strtoull(text, NULL, 10) : other;
 }
 
-static void whatever_links_fail_each_message_arrives_once_and_whole(void **state)
+static void run_schedules(const char *only)
 {
     uint64_t first = number_of("DVM_SEED", 1);
     uint64_t n = number_of("DVM_SEEDS", 200);
 
+    phases_clear();
     for (uint64_t seed = first; seed < first + n; seed++)
-        run_schedule(seed);
+        run_schedule(seed, only);
+}
+
+static void c24_whatever_links_fail_each_message_arrives_once_and_whole(void **state)
+{
+    run_schedules(NULL);
+}
+
+static void each_fault_meets_a_transfer_in_each_phase(void **state)
+{
+    run_schedules(NULL);
+    if (phases_empty())
+        fail_msg("%s", phases_empty());
+}
+
+static void c24_no_fragment_of_a_former_dance_is_written(void **state)
+{
+    run_schedules("no-fragment-of-a-former-dance");
+}
+
+static void transfers_are_bounded(void **state)
+{
+    run_schedules("transfer-bounded");
+}
+
+static void restarts_begin_when_nothing_is_outstanding(void **state)
+{
+    run_schedules("restart-when-quiet");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_links_fail_each_message_arrives_once_and_whole),
+        cmocka_unit_test(c24_whatever_links_fail_each_message_arrives_once_and_whole),
+        cmocka_unit_test(each_fault_meets_a_transfer_in_each_phase),
+        cmocka_unit_test(c24_no_fragment_of_a_former_dance_is_written),
+        cmocka_unit_test(transfers_are_bounded),
+        cmocka_unit_test(restarts_begin_when_nothing_is_outstanding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

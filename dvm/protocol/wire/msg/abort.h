@@ -17,5 +17,5 @@ MSG_OWNED(abort);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(ABORT, abort, abort, abort)
+MSG_ROW(ABORT, abort, abort, abort, ROUTED)
 #endif

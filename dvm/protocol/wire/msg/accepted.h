@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(ACCEPTED, accepted, client_job, client_job)
+MSG_ROW(ACCEPTED, accepted, client_job, client_job, ROUTED)
 #endif

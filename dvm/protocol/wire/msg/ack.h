@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(ACK, ack, grant, nothing)
+MSG_ROW(ACK, ack, grant, nothing, NUMBERED)
 #endif

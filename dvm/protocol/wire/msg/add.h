@@ -17,5 +17,5 @@ MSG_OWNED(add);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(ADD, add, add, add)
+MSG_ROW(ADD, add, add, add, NUMBERED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(ANEW, anew, ref, nothing)
+MSG_ROW(ANEW, anew, ref, nothing, NUMBERED)
 #endif

@@ -11,6 +11,6 @@ void msg_app_encode(struct buf *b, const struct msg_app *m)
 int msg_app_decode(struct cur *c, struct msg_app *m, struct err *err)
 {
     m->kind = cur_u32(c);
-    m->data = cur_bytes(c, MSG_DATA_MAX, &m->len);
+    m->data = cur_bytes(c, MSG_ROUTED_MAX, &m->len);
     return 0;
 }

@@ -16,5 +16,5 @@ MSG_CODEC(app);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(APP, app, app, nothing)
+MSG_ROW(APP, app, app, nothing, ROUTED)
 #endif

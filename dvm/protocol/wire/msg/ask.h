@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(ASK, ask, none, nothing)
+MSG_ROW(ASK, ask, none, nothing, ROUTED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(BYE, bye, none, nothing)
+MSG_ROW(BYE, bye, none, nothing, NUMBERED)
 #endif

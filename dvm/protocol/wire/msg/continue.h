@@ -15,5 +15,5 @@ MSG_OWNED(continue);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(CONTINUE, go_on, continue, continue)
+MSG_ROW(CONTINUE, go_on, continue, continue, ROUTED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(CONTINUE_ASK, continue_ask, continue, continue)
+MSG_ROW(CONTINUE_ASK, continue_ask, continue, continue, ROUTED)
 #endif

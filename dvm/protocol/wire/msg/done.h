@@ -19,5 +19,5 @@ MSG_OWNED(done);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(DONE, done, done, done)
+MSG_ROW(DONE, done, done, done, ROUTED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(EXITED, exited, ranks, ranks)
+MSG_ROW(EXITED, exited, ranks, ranks, ROUTED)
 #endif

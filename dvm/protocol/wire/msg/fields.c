@@ -50,6 +50,19 @@ bool msg_get_flag(struct cur *c)
     return msg_get_enum(c, 2) == 1;
 }
 
+void msg_put_added_flag(struct buf *b, bool flag)
+{
+    if (flag)
+        buf_put_u8(b, 1);
+}
+
+bool msg_get_added_flag(struct cur *c)
+{
+    if (c->bad || c->p == c->end || *c->p != 1) /* another byte stays, and is refused */
+        return false;
+    return cur_u8(c) == 1;
+}
+
 void msg_put_vpids(struct buf *b, const uint32_t *list, size_t n)
 {
     buf_put_u32(b, (uint32_t)n);

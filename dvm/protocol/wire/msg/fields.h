@@ -8,7 +8,8 @@
 #include "dvm/protocol/wire/frame.h"
 #include "dvm/protocol/wire/job.h"
 
-#define MSG_DATA_MAX (64u << 20)
+#define MSG_DATA_MAX (64u << 20)  /* of tables and broadcasts, which go in one frame */
+#define MSG_ROUTED_MAX (1u << 30) /* of a routed message: it goes in fragments */
 #define MSG_TEXT_MAX 16384u
 
 /* Declares the codec of a kind of fields. The decoder gets a zeroed struct, and is called by
@@ -31,6 +32,9 @@ char *msg_get_nspace(struct cur *c);
 /* An enum of one byte, below `end`; c->bad otherwise. */
 uint8_t msg_get_enum(struct cur *c, unsigned end);
 bool msg_get_flag(struct cur *c);
+/* A flag that a later edition has added at the end of a message: absent if it is not set. */
+void msg_put_added_flag(struct buf *b, bool flag);
+bool msg_get_added_flag(struct cur *c);
 void msg_put_vpids(struct buf *b, const uint32_t *list, size_t n);
 uint32_t *msg_get_vpids(struct cur *c, size_t *n);
 

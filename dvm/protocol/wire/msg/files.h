@@ -18,5 +18,5 @@ MSG_OWNED(files);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(FILES, files, files, files)
+MSG_ROW(FILES, files, files, files, ROUTED)
 #endif

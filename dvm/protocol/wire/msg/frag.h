@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(FRAG, frag, frag, nothing)
+MSG_ROW(FRAG, frag, frag, nothing, NUMBERED)
 #endif

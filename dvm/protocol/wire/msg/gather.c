@@ -16,10 +16,10 @@ void msg_gather_encode(struct buf *b, const struct msg_gather *m)
 int msg_gather_decode(struct cur *c, struct msg_gather *m, struct err *err)
 {
     m->seq = cur_u64(c);
-    m->sig = cur_bytes(c, MSG_DATA_MAX, &m->siglen);
+    m->sig = cur_bytes(c, MSG_ROUTED_MAX, &m->siglen);
     m->outcome = (enum gather_outcome)msg_get_enum(c, GATHER_OUTCOMES);
     m->vpids = msg_get_vpids(c, &m->nvpids);
-    m->data = cur_bytes(c, MSG_DATA_MAX, &m->len);
+    m->data = cur_bytes(c, MSG_ROUTED_MAX, &m->len);
     return 0;
 }
 

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(GATHER_DOWN, gather_down, gather, gather)
+MSG_ROW(GATHER_DOWN, gather_down, gather, gather, ROUTED)
 #endif

@@ -9,5 +9,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(GATHER_UP, gather_up, gather, gather)
+MSG_ROW(GATHER_UP, gather_up, gather, gather, ROUTED)
 #endif

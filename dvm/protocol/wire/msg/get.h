@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(GET, get, grant, nothing)
+MSG_ROW(GET, get, grant, nothing, NUMBERED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(GONE, gone, departed, nothing)
+MSG_ROW(GONE, gone, departed, nothing, ROUTED)
 #endif

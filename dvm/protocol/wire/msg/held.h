@@ -16,5 +16,5 @@ MSG_OWNED(held);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(HELD, held, held, held)
+MSG_ROW(HELD, held, held, held, ROUTED)
 #endif

@@ -28,7 +28,7 @@ int msg_hello_decode(struct cur *c, struct msg_hello *m, struct err *err)
     m->received = cur_u64(c);
     m->number = cur_u32(c);
     m->alone = msg_get_flag(c);
-    return 0;
+    return c->bad ? 0 : msg_member_check(&m->self, err);
 }
 
 void msg_hello_free(struct msg_hello *m)

@@ -31,5 +31,5 @@ MSG_OWNED(hello);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(HELLO, hello, hello, hello)
+MSG_ROW(HELLO, hello, hello, hello, ON_LINK)
 #endif

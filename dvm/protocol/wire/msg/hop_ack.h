@@ -21,5 +21,5 @@ MSG_CODEC(hop_ack);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(HOP_ACK, hop_ack, hop_ack, nothing)
+MSG_ROW(HOP_ACK, hop_ack, hop_ack, nothing, ON_LINK)
 #endif

@@ -9,5 +9,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(IOF_END, iof_end, client_job, client_job)
+MSG_ROW(IOF_END, iof_end, client_job, client_job, ROUTED)
 #endif

@@ -15,5 +15,5 @@ MSG_OWNED(job_ended);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(JOB_ENDED, job_ended, job_ended, job_ended)
+MSG_ROW(JOB_ENDED, job_ended, job_ended, job_ended, ROUTED)
 #endif

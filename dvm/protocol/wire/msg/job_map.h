@@ -17,5 +17,5 @@ MSG_OWNED(job_map);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(JOB_MAP, job_map, job_map, job_map)
+MSG_ROW(JOB_MAP, job_map, job_map, job_map, ROUTED)
 #endif

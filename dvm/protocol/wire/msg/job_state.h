@@ -20,5 +20,5 @@ MSG_OWNED(job_state);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(JOB_STATE, job_state, job_state, job_state)
+MSG_ROW(JOB_STATE, job_state, job_state, job_state, ROUTED)
 #endif

@@ -16,5 +16,5 @@ MSG_OWNED(kill);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(KILL, kill, kill, kill)
+MSG_ROW(KILL, kill, kill, kill, ROUTED)
 #endif

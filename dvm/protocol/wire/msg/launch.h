@@ -14,5 +14,5 @@ MSG_OWNED(launch);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(LAUNCH, launch, launch, launch)
+MSG_ROW(LAUNCH, launch, launch, launch, ROUTED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(LAUNCHED, launched, ranks, ranks)
+MSG_ROW(LAUNCHED, launched, ranks, ranks, ROUTED)
 #endif

@@ -9,5 +9,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(LEFT, left, departed, nothing)
+MSG_ROW(LEFT, left, departed, nothing, NUMBERED)
 #endif

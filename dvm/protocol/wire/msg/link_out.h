@@ -15,5 +15,5 @@ MSG_CODEC(link_out);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(LINK_OUT, link_out, link_out, nothing)
+MSG_ROW(LINK_OUT, link_out, link_out, nothing, NUMBERED)
 #endif

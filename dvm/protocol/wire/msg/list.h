@@ -3,8 +3,9 @@
  *
  * A message's header declares its fields and ends with its row,
  * MSG_ROW(TYPE, member of struct msg's union, kind of its fields (struct msg_KIND), kind that is
- * freed). This list is included once for the declarations, and once with MSG_ROW defined for each
- * table that is made of the rows (msg.h, msg.c): it has no include guard. */
+ * freed, way: enum msg_way). This list is included once for the declarations, and once with
+ * MSG_ROW defined for each table that is made of the rows (msg.h, msg.c): it has no include
+ * guard. */
 /* clang-format off */
 
 /* Between neighbours, on the link that carries them. */
@@ -81,3 +82,10 @@
 #include "dvm/protocol/wire/msg/app.h"
 #include "dvm/protocol/wire/msg/gather_up.h"
 #include "dvm/protocol/wire/msg/gather_down.h"
+/* Since edition 1. Numbers do not change: a new message comes last, whomever it is for. */
+#include "dvm/protocol/wire/msg/job_ask.h"
+#include "dvm/protocol/wire/msg/orphaned.h"
+/* Of these, between neighbours. */
+#include "dvm/protocol/wire/msg/records.h"
+#include "dvm/protocol/wire/msg/kept.h"
+#include "dvm/protocol/wire/msg/records_ask.h"

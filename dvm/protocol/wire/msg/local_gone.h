@@ -16,5 +16,5 @@ MSG_OWNED(local_gone);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(LOCAL_GONE, local_gone, local_gone, local_gone)
+MSG_ROW(LOCAL_GONE, local_gone, local_gone, local_gone, ROUTED)
 #endif

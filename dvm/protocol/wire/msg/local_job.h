@@ -9,5 +9,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(LOCAL_JOB, local_job, launch, launch)
+MSG_ROW(LOCAL_JOB, local_job, launch, launch, ROUTED)
 #endif

@@ -15,5 +15,5 @@ MSG_OWNED(lost);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(LOST, lost, lost, lost)
+MSG_ROW(LOST, lost, lost, lost, ROUTED)
 #endif

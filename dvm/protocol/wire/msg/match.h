@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(MATCH, match, match, nothing)
+MSG_ROW(MATCH, match, match, nothing, NUMBERED)
 #endif

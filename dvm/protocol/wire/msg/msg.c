@@ -6,6 +6,7 @@
 
 struct codec {
     const char *name;
+    enum msg_way way;
     void (*encode)(struct buf *b, const struct msg *m);
     int (*decode)(struct cur *c, struct msg *m, struct err *err);
     void (*free)(struct msg *m);
@@ -15,7 +16,7 @@ static void msg_nothing_free(const void *fields)
 {
 }
 
-#define MSG_ROW(ID, member, kind, owned)                                                           \
+#define MSG_ROW(ID, member, kind, owned, way)                                                      \
     static void encode_##member(struct buf *b, const struct msg *m)                                \
     {                                                                                              \
         msg_##kind##_encode(b, &m->member);                                                        \
@@ -31,8 +32,8 @@ static void msg_nothing_free(const void *fields)
 #include "dvm/protocol/wire/msg/list.h"
 #undef MSG_ROW
 
-#define MSG_ROW(ID, member, kind, owned)                                                           \
-    [MSG_##ID] = {#ID, encode_##member, decode_##member, free_##member},
+#define MSG_ROW(ID, member, kind, owned, way)                                                      \
+    [MSG_##ID] = {#ID, MSG_WAY_##way, encode_##member, decode_##member, free_##member},
 static const struct codec codecs[MSG_TYPES] = {
 #include "dvm/protocol/wire/msg/list.h"
 };
@@ -46,6 +47,16 @@ static bool is_type(unsigned type)
 const char *msg_name(unsigned type)
 {
     return is_type(type) ? codecs[type].name : "?";
+}
+
+enum msg_way msg_way(unsigned type)
+{
+    return type < MSG_TYPES ? codecs[type].way : MSG_WAY_ROUTED;
+}
+
+bool msg_is_routed(unsigned type)
+{
+    return msg_way(type) == MSG_WAY_ROUTED;
 }
 
 void msg_encode(struct buf *b, const struct msg *m)

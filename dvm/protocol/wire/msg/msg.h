@@ -10,16 +10,21 @@
 
 #include "dvm/protocol/wire/msg/list.h"
 
-#define MSG_ROW(ID, member, kind, owned) MSG_##ID,
+#define MSG_ROW(ID, member, kind, owned, way) MSG_##ID,
 enum msg_type {
     MSG_NO_TYPE,
 #include "dvm/protocol/wire/msg/list.h"
     MSG_TYPES
 };
 #undef MSG_ROW
-#define MSG_ROUTED MSG_RACK /* this one and all later ones are routed */
 
-#define MSG_ROW(ID, member, kind, owned) struct msg_##kind member;
+enum msg_way {
+    MSG_WAY_NUMBERED, /* to a neighbour: in order, over any of its connections */
+    MSG_WAY_ON_LINK,  /* to a neighbour: about the connection that carries it, without a number */
+    MSG_WAY_ROUTED    /* along the tree, in order per (source, destination, class) */
+};
+
+#define MSG_ROW(ID, member, kind, owned, way) struct msg_##kind member;
 struct msg {
     enum msg_type type;
     union {
@@ -29,6 +34,9 @@ struct msg {
 #undef MSG_ROW
 
 const char *msg_name(unsigned type); /* "HELLO", "?" */
+/* A message of a later edition is routed: relays of earlier editions pass it on. */
+enum msg_way msg_way(unsigned type);
+bool msg_is_routed(unsigned type);
 /* Encodes the fields of m->type. Missing texts are "", longer ones than MSG_TEXT_MAX are cut. */
 void msg_encode(struct buf *b, const struct msg *m);
 /* Decodes the body of `type`. -1, a reason, nothing allocated and `out` untouched if the body is

@@ -16,5 +16,5 @@ MSG_OWNED(no_files);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(NO_FILES, no_files, no_files, no_files)
+MSG_ROW(NO_FILES, no_files, no_files, no_files, ROUTED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(PING, ping, probe, nothing)
+MSG_ROW(PING, ping, probe, nothing, ON_LINK)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(PONG, pong, probe, nothing)
+MSG_ROW(PONG, pong, probe, nothing, ON_LINK)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(PUT, put, grant, nothing)
+MSG_ROW(PUT, put, grant, nothing, NUMBERED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RACK, rack, none, nothing)
+MSG_ROW(RACK, rack, none, nothing, ROUTED)
 #endif

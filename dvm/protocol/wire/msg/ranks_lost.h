@@ -19,5 +19,5 @@ MSG_OWNED(ranks_lost);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RANKS_LOST, ranks_lost, ranks_lost, ranks_lost)
+MSG_ROW(RANKS_LOST, ranks_lost, ranks_lost, ranks_lost, ROUTED)
 #endif

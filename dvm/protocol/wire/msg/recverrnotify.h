@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RECVERRNOTIFY, recverr, ref, nothing)
+MSG_ROW(RECVERRNOTIFY, recverr, ref, nothing, NUMBERED)
 #endif

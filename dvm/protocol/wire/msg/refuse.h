@@ -23,5 +23,5 @@ MSG_OWNED(refuse);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(REFUSE, refuse, refuse, refuse)
+MSG_ROW(REFUSE, refuse, refuse, refuse, ON_LINK)
 #endif

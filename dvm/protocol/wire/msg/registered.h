@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(REGISTERED, registered, job_name, job_name)
+MSG_ROW(REGISTERED, registered, job_name, job_name, ROUTED)
 #endif

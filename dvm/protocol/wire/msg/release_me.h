@@ -14,5 +14,5 @@ MSG_CODEC(release_me);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RELEASE_ME, release_me, release_me, nothing)
+MSG_ROW(RELEASE_ME, release_me, release_me, nothing, ROUTED)
 #endif

@@ -20,5 +20,5 @@ MSG_OWNED(remove);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(REMOVE, remove, remove, remove)
+MSG_ROW(REMOVE, remove, remove, remove, NUMBERED)
 #endif

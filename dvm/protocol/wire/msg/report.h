@@ -15,5 +15,5 @@ MSG_CODEC(report);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(REPORT, report, report, nothing)
+MSG_ROW(REPORT, report, report, nothing, ROUTED)
 #endif

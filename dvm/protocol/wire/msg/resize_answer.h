@@ -20,5 +20,5 @@ MSG_OWNED(resize_answer);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RESIZE_ANSWER, resize_answer, resize_answer, resize_answer)
+MSG_ROW(RESIZE_ANSWER, resize_answer, resize_answer, resize_answer, ROUTED)
 #endif

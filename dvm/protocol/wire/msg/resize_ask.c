@@ -15,6 +15,7 @@ void msg_resize_ask_encode(struct buf *b, const struct msg_resize_ask *m)
     msg_put_text(b, m->campaign);
     buf_put_u32(b, m->count);
     msg_put_vpids(b, m->vpids, m->nvpids);
+    msg_put_added_flag(b, m->keep);
 }
 
 static int check_ask(const struct msg_resize_ask *m, struct err *err)
@@ -41,6 +42,7 @@ int msg_resize_ask_decode(struct cur *c, struct msg_resize_ask *m, struct err *e
     m->campaign = msg_get_text(c);
     m->count = cur_u32(c);
     m->vpids = msg_get_vpids(c, &m->nvpids);
+    m->keep = msg_get_added_flag(c);
     return check_ask(m, err);
 }
 

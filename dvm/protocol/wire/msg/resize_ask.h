@@ -19,6 +19,7 @@ struct msg_resize_ask {
     uint32_t count;     /* daemons; 0: those of vpids */
     size_t nvpids;      /* ascending, no duplicates */
     uint32_t *vpids;
+    bool keep; /* since edition 1: an extension stays when the job of its asker ends */
 };
 MSG_CODEC(resize_ask);
 MSG_OWNED(resize_ask);
@@ -26,5 +27,5 @@ MSG_OWNED(resize_ask);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RESIZE_ASK, resize_ask, resize_ask, resize_ask)
+MSG_ROW(RESIZE_ASK, resize_ask, resize_ask, resize_ask, ROUTED)
 #endif

@@ -20,5 +20,5 @@ MSG_OWNED(resize_ended);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RESIZE_ENDED, resize_ended, resize_ended, resize_ended)
+MSG_ROW(RESIZE_ENDED, resize_ended, resize_ended, resize_ended, ROUTED)
 #endif

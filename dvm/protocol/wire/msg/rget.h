@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RGET, rget, rndv, nothing)
+MSG_ROW(RGET, rget, rndv, nothing, NUMBERED)
 #endif

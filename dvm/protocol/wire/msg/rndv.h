@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RNDV, rndv, rndv, nothing)
+MSG_ROW(RNDV, rndv, rndv, nothing, NUMBERED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RNDVRESTARTACK, restart, grant, nothing)
+MSG_ROW(RNDVRESTARTACK, restart, grant, nothing, NUMBERED)
 #endif

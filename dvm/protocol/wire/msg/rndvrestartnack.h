@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RNDVRESTARTNACK, nack, ref, nothing)
+MSG_ROW(RNDVRESTARTNACK, nack, ref, nothing, NUMBERED)
 #endif

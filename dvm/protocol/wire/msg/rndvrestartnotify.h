@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(RNDVRESTARTNOTIFY, notify, rndv, nothing)
+MSG_ROW(RNDVRESTARTNOTIFY, notify, rndv, nothing, NUMBERED)
 #endif

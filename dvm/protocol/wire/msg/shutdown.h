@@ -18,5 +18,5 @@ MSG_OWNED(shutdown);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(SHUTDOWN, shutdown, shutdown, shutdown)
+MSG_ROW(SHUTDOWN, shutdown, shutdown, shutdown, NUMBERED)
 #endif

@@ -15,5 +15,5 @@ MSG_OWNED(signal);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(SIGNAL, signal, signal, signal)
+MSG_ROW(SIGNAL, signal, signal, signal, ROUTED)
 #endif

@@ -17,5 +17,5 @@ MSG_CODEC(snapshot);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(SNAPSHOT, snapshot, snapshot, nothing)
+MSG_ROW(SNAPSHOT, snapshot, snapshot, nothing, NUMBERED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(START, start, job_name, job_name)
+MSG_ROW(START, start, job_name, job_name, ROUTED)
 #endif

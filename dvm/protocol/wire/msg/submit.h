@@ -15,5 +15,5 @@ MSG_OWNED(submit);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(SUBMIT, submit, submit, submit)
+MSG_ROW(SUBMIT, submit, submit, submit, ROUTED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(TAKEN, taken, taken, nothing)
+MSG_ROW(TAKEN, taken, taken, nothing, NUMBERED)
 #endif

@@ -8,5 +8,5 @@
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(TRANSFER_FIN, fin, fin, nothing)
+MSG_ROW(TRANSFER_FIN, fin, fin, nothing, NUMBERED)
 #endif

@@ -24,6 +24,8 @@ int msg_welcome_decode(struct cur *c, struct msg_welcome *m, struct err *err)
         return err_set(err, "a welcome without an epoch");
     if (m->session == 0 && !c->bad)
         return err_set(err, "a welcome without a session");
+    if (!c->bad && msg_member_check(&m->self, err) < 0)
+        return -1;
     return msg_check_radix(m->radix, err);
 }
 

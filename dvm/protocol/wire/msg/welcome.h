@@ -18,5 +18,5 @@ MSG_OWNED(welcome);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(WELCOME, welcome, welcome, welcome)
+MSG_ROW(WELCOME, welcome, welcome, welcome, ON_LINK)
 #endif

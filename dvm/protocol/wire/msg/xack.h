@@ -13,5 +13,5 @@ MSG_CODEC(xack);
 #endif
 
 #ifdef MSG_ROW
-MSG_ROW(XACK, xack, xack, nothing)
+MSG_ROW(XACK, xack, xack, nothing, NUMBERED)
 #endif

@@ -38,7 +38,7 @@ static struct fixture *fixture_new(uint32_t self)
     f->neighbours = neighbours_create(&f->out);
     f->x = xcast_create(&f->out, &f->members, f->neighbours);
     for (uint32_t v = 0; v < 7; v++) {
-        struct msg_member facts = {v, life(v), "h", "a", 1, 1};
+        struct msg_member facts = {v, life(v), "h", "a", 1, 1, 0, {0}};
 
         members_add(&f->members, &facts, 1);
     }
@@ -152,6 +152,22 @@ static void an_acknowledgement_of_another_epoch_does_not_count(void **state)
     xcast_check(f->x, &f->from);
     assert_int_equal(xcast_completed(f->x), 0);
     xcast_ack(f->x, 1, life(1), 1);
+    xcast_check(f->x, &f->from);
+    assert_int_equal(xcast_completed(f->x), 1);
+    (void)said(f);
+    fixture_free(f);
+}
+
+static void a_late_acknowledgement_of_a_former_epoch_changes_nothing(void **state)
+{
+    struct fixture *f = fixture_new(0);
+    struct epoch old = {INC, 1};
+
+    neighbour_to(f, 1, true);
+    operate(f, 1);
+    xcast_ack(f->x, 1, life(1), 1);
+    xcast_ack(f->x, 1, old, 1);
+    xcast_ack(f->x, 2, life(2), 1);
     xcast_check(f->x, &f->from);
     assert_int_equal(xcast_completed(f->x), 1);
     (void)said(f);
@@ -315,6 +331,7 @@ int main(void)
         cmocka_unit_test(a_child_that_has_not_acknowledged_holds_the_acknowledgement_up),
         cmocka_unit_test(an_acknowledgement_of_an_earlier_version_does_not_count),
         cmocka_unit_test(an_acknowledgement_of_another_epoch_does_not_count),
+        cmocka_unit_test(a_late_acknowledgement_of_a_former_epoch_changes_nothing),
         cmocka_unit_test(an_acknowledgement_ahead_of_us_is_remembered),
         cmocka_unit_test(an_acknowledgement_of_a_peer_that_is_no_child_is_ignored),
         cmocka_unit_test(after_a_change_of_parent_it_acknowledges_again),

@@ -161,9 +161,23 @@ static void a_campaign_of_an_application_names_its_requester(void **state)
 static void the_links_of_a_daemon_are_a_row_for_each_neighbour(void **state)
 {
     struct api_link_peer peers[] = {
-        {.vpid = 0, .role = API_LINK_PARENT, .up = 2, .round_trip_ms = 7, .sent_again = 12},
-        {.vpid = 4, .role = API_LINK_CHILD, .mapped_out = 1, .round_trip_ms = -1, .lost = 3}};
-    struct api_links l = {.vpid = 1, .npeers = 2, .peers = peers};
+        {.vpid = 0,
+         .role = API_LINK_PARENT,
+         .up = 3,
+         .mapped_out = 1,
+         .round_trip_ms = 7,
+         .sent_again = 12,
+         .npaths = 2,
+         .paths = {{"10.1.0.2", "10.1.0.1", 2, 0, 7}, {"10.2.0.2", "10.2.0.1", 1, 1, 9}}},
+        {.vpid = 4,
+         .role = API_LINK_CHILD,
+         .mapped_out = 1,
+         .round_trip_ms = -1,
+         .lost = 3,
+         .npaths = 1,
+         .paths = {{"fd00::2", "fd00::3", 0, 1, -1}}},
+        {.vpid = 5, .role = API_LINK_CHILD, .round_trip_ms = -1, .lost = 1}};
+    struct api_links l = {.vpid = 1, .npeers = 3, .peers = peers};
     char *text = NULL;
     size_t len;
     FILE *f = open_memstream(&text, &len);
@@ -171,9 +185,13 @@ static void the_links_of_a_daemon_are_a_row_for_each_neighbour(void **state)
     show_links(&l, f);
     fclose(f);
     assert_string_equal(text,
-                        "VPID  ROLE    UP  MAPPED OUT  ROUND TRIP  QUEUED  LOST  SENT AGAIN\n"
-                        "   0  parent   2           0        7 ms       0     0          12\n"
-                        "   4  child    0           1           -       0     3           0\n");
+                        "VPID  ROLE    UP  MAPPED OUT  ROUND TRIP  QUEUED  LOST  SENT AGAIN  "
+                        "ADDRESSES\n"
+                        "   0  parent   3           1        7 ms       0     0          12  "
+                        "10.1.0.2-10.1.0.1 x2, 10.2.0.2-10.2.0.1 x2 (1 out)\n"
+                        "   4  child    0           1           -       0     3           0  "
+                        "fd00::2-fd00::3 (out)\n"
+                        "   5  child    0           0           -       0     1           0  -\n");
     free(text);
 }
 

@@ -267,7 +267,7 @@ static struct procs *start(struct world *w, const char *script, uint32_t vpid)
 
     make(w);
     write_text(w->l.prted, script, 0700);
-    if (procs_start(p, &w->l, vpid, 5, 77, &err) < 0)
+    if (procs_start(p, &w->l, vpid, 5, &(struct ldvm_ports){.join = 77}, &err) < 0)
         fail_msg("%s", err.msg);
     return p;
 }
@@ -321,12 +321,13 @@ static void a_member_learns_its_head_and_the_head_its_size(void **state)
 {
     struct world *w = *state;
     struct procs *p = start(w, "#!/bin/sh\necho \"$@\"\n", 2);
+    const struct ldvm_ports any = {0};
     char *member = NULL;
     char *head = NULL;
 
     next(p);
     member = log_of(w, 2);
-    assert_int_equal(procs_start(p, &w->l, 0, 5, 0, NULL), 0);
+    assert_int_equal(procs_start(p, &w->l, 0, 5, &any, NULL), 0);
     next(p);
     head = log_of(w, 0);
     assert_non_null(strstr(member, "--role member --vpid 2 --cluster local/d --head 127.0.0.1:77"));
@@ -384,11 +385,11 @@ static void ports_are_read_as_soon_as_they_are_written(void **state)
                   w->dir, w->dir);
     struct procs *p = start(w, script, 0);
     struct err err = {0};
-    uint16_t join = 0;
+    struct ldvm_ports ports = {0};
 
-    if (ldvm_wait_ports(p, w->dir, &join, &err) < 0)
+    if (ldvm_wait_ports(p, w->dir, &ports, &err) < 0)
         fail_msg("%s", err.msg);
-    assert_int_equal(join, 4711);
+    assert_int_equal(ports.join, 4711);
     procs_kill(p, SIGKILL);
     next(p);
     procs_destroy(p);
@@ -419,9 +420,9 @@ static void a_head_that_ends_before_it_listens_is_reported(void **state)
     struct world *w = *state;
     struct procs *p = start(w, "#!/bin/sh\nexit 1\n", 0);
     struct err err = {0};
-    uint16_t join;
+    struct ldvm_ports ports;
 
-    assert_int_equal(ldvm_wait_ports(p, w->dir, &join, &err), -1);
+    assert_int_equal(ldvm_wait_ports(p, w->dir, &ports, &err), -1);
     assert_int_equal(err.code, ECHILD);
     assert_non_null(strstr(err.msg, "vpid 0 ended with exit code 1 before it listened"));
     procs_destroy(p);
@@ -442,7 +443,7 @@ static struct procs *start_members(struct world *w, const char *script, const ui
 
     make(w);
     write_text(w->l.prted, script, 0700);
-    if (procs_start_members(p, &w->l, vpids, n, 77, err) != rc)
+    if (procs_start_members(p, &w->l, vpids, n, &(struct ldvm_ports){.join = 77}, err) != rc)
         fail_msg("%s", err->msg);
     return p;
 }

@@ -129,10 +129,8 @@ static int client_refused(int argc, char **argv)
     must_be(PMIX_ALLOC_EXTEND, info, 2, PMIX_ERR_NOT_SUPPORTED, "kill of an extension");
     PMIX_INFO_LOAD(&info[1], PMIX_TIMEOUT, &never, PMIX_INT);
     must_be(PMIX_ALLOC_EXTEND, info, 2, PMIX_ERR_BAD_PARAM, "negative time");
-    PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_TIME, "1:2:3:4:5:6", PMIX_STRING);
-    must_be(PMIX_ALLOC_EXTEND, info, 2, PMIX_ERR_BAD_PARAM, "six parts of a time");
-    PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_TIME, "-5", PMIX_STRING);
-    must_be(PMIX_ALLOC_EXTEND, info, 2, PMIX_ERR_BAD_PARAM, "negative words");
+    PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_TIME, "1:0:0", PMIX_STRING);
+    must_be(PMIX_ALLOC_EXTEND, info, 2, PMIX_ERR_NOT_SUPPORTED, "for a time");
     memset(long_name, 'x', sizeof(long_name) - 1);
     PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_REQ_ID, long_name, PMIX_STRING);
     must_be(PMIX_ALLOC_EXTEND, info, 2, PMIX_ERR_BAD_PARAM, "long name");
@@ -164,16 +162,16 @@ static void request(pmix_alloc_directive_t directive, pmix_info_t *info, size_t 
 static int client_accepted(int argc, char **argv)
 {
     pmix_info_t info[5];
-    uint32_t two = 2, hour = 3600;
-    int soon = 30;
+    uint32_t two = 2;
+    int soon = 30, day = 86520;
 
     start();
     if (me.rank == 1) {
         PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_NUM_NODES, &two, PMIX_UINT32);
         PMIX_INFO_LOAD(&info[1], PMIX_ALLOC_REQ_ID, "mine", PMIX_STRING);
         PMIX_INFO_LOAD(&info[2], PMIX_TIMEOUT, &soon, PMIX_INT);
-        PMIX_INFO_LOAD(&info[3], PMIX_ALLOC_TIME, &hour, PMIX_UINT32);
-        PMIX_INFO_LOAD(&info[4], PMIX_ALLOC_NUM_CPUS, &two, PMIX_UINT32);
+        PMIX_INFO_LOAD(&info[3], PMIX_ALLOC_NUM_CPUS, &two, PMIX_UINT32);
+        PMIX_INFO_LOAD(&info[4], "dvm.alloc.keep", NULL, PMIX_BOOL);
         request(PMIX_ALLOC_EXTEND, info, 5, "mine");
         await_end(1);
         must(told.status == PMIX_DVM_IS_READY && told.cause == PMIX_SUCCESS, "ready");
@@ -188,7 +186,7 @@ static int client_accepted(int argc, char **argv)
         must(strcmp(told.text, "too late") == 0, "why");
         PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_ID, "alloc-1", PMIX_STRING);
         request(PMIX_ALLOC_REQ_CANCEL, info, 1, "");
-        PMIX_INFO_LOAD(&info[0], PMIX_ALLOC_TIME, "1:0:2:0", PMIX_STRING);
+        PMIX_INFO_LOAD(&info[0], PMIX_TIMEOUT, &day, PMIX_INT);
         request(PMIX_ALLOC_EXTEND, info, 1, "");
         await_end(4);
     }

@@ -14,12 +14,20 @@ static struct msg_member head = {.vpid = VPID_HEAD,
                                  .address = "10.0.0.1",
                                  .port = 7400,
                                  .slots = 4};
+static struct msg_member heir = {.vpid = VPID_HEAD,
+                                 .epoch = {SAMPLE_INC, 3},
+                                 .host = "x-head-1",
+                                 .address = "10.0.0.2",
+                                 .port = 7400,
+                                 .slots = 4};
 static struct msg_member joiner = {.vpid = 3,
                                    .epoch = {SAMPLE_INC, 2},
                                    .host = "x-3",
                                    .address = "10.0.0.3",
                                    .port = 7400,
-                                   .slots = 8};
+                                   .slots = 8,
+                                   .nmore = 1,
+                                   .more = {"10.1.0.3"}};
 static struct msg_target target = {3, {SAMPLE_INC, 2}};
 
 static struct api_event event = {.incarnation = "0000000000005f3a",
@@ -42,6 +50,7 @@ static struct campaign campaign = {.id = "alloc-1",
                                              .rank = 1,
                                              .is_rank = true,
                                              .daemon = {3, {SAMPLE_INC, 2}},
+                                             .op = 5,
                                              .req_id = "mine",
                                              .of = "",
                                              .kind = RESIZE_RELEASE,
@@ -75,7 +84,7 @@ static const struct record samples[RECORD_TYPES] = {
     [RECORD_COMPLETED] = {.completed = {1}},
     [RECORD_CAMPAIGN] = {.campaign = &campaign},
     [RECORD_CAMPAIGN_JOBS] = {.campaign_jobs = {"alloc-1", 1, &ended}},
-    [RECORD_CAMPAIGN_ASKER] = {.campaign_asker = {"alloc-1", {0, {SAMPLE_INC, 1}}}},
+    [RECORD_CAMPAIGN_ASKER] = {.campaign_asker = {"alloc-1", {0, {SAMPLE_INC, 1}}, 6}},
     [RECORD_CAMPAIGN_TARGETS] = {.campaign_targets = {"alloc-1", 1, &left}},
     [RECORD_CAMPAIGN_OP] = {.campaign_op = {"alloc-1", 2, 41000}},
     [RECORD_CAMPAIGN_STEP] = {.campaign_step = {"alloc-1", CAMPAIGN_EV_CANCEL, 1700000000500,
@@ -89,6 +98,7 @@ static const struct record samples[RECORD_TYPES] = {
                                      .home_vpid = 0,
                                      .home_client = 8,
                                      .adopted = true}},
+    [RECORD_JOB_JUDGED] = {.job_judged = {1, JOB_FITS_GROWN}},
     [RECORD_JOB_MAPPED] = {.job_map = {.number = 1,
                                        .universe = 12,
                                        .nnodes = 2,
@@ -98,9 +108,15 @@ static const struct record samples[RECORD_TYPES] = {
                                        .rank_app = map_rank_app,
                                        .bind = JOB_LEVEL_CORE,
                                        .note = "only 2 cores are idle"}},
+    [RECORD_JOB_SENT] = {.job_sent = {1, 61000}},
+    [RECORD_JOB_RANK_ENDED] = {.job_rank_ended = {1, 2, PROC_TERMINATED, 3 << 8,
+                                                  "rank 2 exited with code 3"}},
+    [RECORD_JOB_NODE_GONE] = {.job_node_gone = {1, 0, true, "1 rank on x-3 was lost"}},
+    [RECORD_JOB_KIN_FAILED] = {.job_kin_failed = {1, 7, "spawned job 5f3a.2: rank 0 exited"}},
     [RECORD_JOB_RESULT] = {.job_result = {1, JOB_EV_NO_MAP, 213, "not launched"}},
     [RECORD_JOB_STEP] = {.job_step = {1, JOB_EV_NO_MAP}},
     [RECORD_JOB_FORGOTTEN] = {.job_forgotten = {1}},
+    [RECORD_HEIR] = {.heir = {{.vpid = 0}}},
 };
 
 struct record sample_record(unsigned type)
@@ -112,6 +128,8 @@ struct record sample_record(unsigned type)
     r.type = (enum record_type)type;
     if (type == RECORD_BEGIN)
         r.begin.head = head;
+    else if (type == RECORD_HEIR)
+        r.heir.head = heir;
     else if (type == RECORD_ADMITTED)
         r.admitted.facts = joiner;
     else if (type == RECORD_OP_STARTED || type == RECORD_OP_APPLIED)

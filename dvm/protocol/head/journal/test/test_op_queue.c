@@ -26,7 +26,7 @@ static uint32_t start_next(struct op_queue *q, uint64_t *number)
     struct op op;
     uint32_t vpid;
 
-    if (!op_queue_take(q, &op))
+    if (!op_queue_take(q, false, &op))
         return 0;
     *number = op_queue_start(q, &op);
     vpid = op.msg.remove.targets[0].vpid;
@@ -87,9 +87,9 @@ static void queued_losses_become_one_removal_that_names_each_daemon_once(void **
     add_removal(q, 3, REMOVE_LOST, NULL);
     assert_true(op_queue_join_loss(q, &t));
     assert_true(op_queue_join_loss(q, &t));
-    assert_true(op_queue_take(q, &op));
+    assert_true(op_queue_take(q, false, &op));
     msg_free(&op.msg); /* the shrink's */
-    assert_true(op_queue_take(q, &op));
+    assert_true(op_queue_take(q, false, &op));
     assert_int_equal(op.msg.remove.ntargets, 2);
     assert_int_equal(op.msg.remove.targets[0].vpid, 3);
     assert_int_equal(op.msg.remove.targets[1].vpid, 4);
@@ -127,7 +127,7 @@ static void an_operation_that_is_dropped_when_it_is_due_gets_no_number(void **st
 
     add_removal(q, 1, REMOVE_SHRINK, NULL);
     add_removal(q, 2, REMOVE_SHRINK, NULL);
-    assert_true(op_queue_take(q, &op));
+    assert_true(op_queue_take(q, false, &op));
     msg_free(&op.msg);
     assert_int_equal(start_next(q, &number), 2);
     assert_int_equal(number, 1);

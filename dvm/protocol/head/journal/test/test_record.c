@@ -109,6 +109,25 @@ static void members_out_of_their_limits_are_refused(void **state)
     assert_record_refused(r, "members");
 }
 
+static void releases_out_of_their_limits_are_refused(void **state)
+{
+    struct record r = sample_record(RECORD_RELEASE);
+
+    r.release.id.vpid = VPID_MAX + 1;
+    assert_record_refused(r, "vpid");
+    r = sample_record(RECORD_RELEASE);
+    r.release.id.epoch = (struct epoch){0, 0};
+    assert_record_refused(r, "vpid");
+    r = sample_record(RECORD_RELEASE);
+    r.release.until_ms = 0;
+    assert_record_refused(r, "vpid");
+    r = sample_record(RECORD_RELEASE);
+    r.release.deadline_s = -2;
+    assert_record_refused(r, "-2 s");
+    r.release.deadline_s = API_DEADLINE_MAX + 1;
+    assert_record_refused(r, " s");
+}
+
 static void other_messages_are_no_operations(void **state)
 {
     struct record r = {.type = RECORD_OP_STARTED, .op.msg = {.type = MSG_PING}};
@@ -143,6 +162,38 @@ static void jobs_out_of_their_limits_are_refused(void **state)
     r = sample_record(RECORD_JOB_RESULT);
     r.job_result.failure = JOB_EV_DONE;
     assert_record_refused(r, "failure 1");
+}
+
+static void ends_that_no_rank_has_are_refused(void **state)
+{
+    struct record r = sample_record(RECORD_JOB_RANK_ENDED);
+    char text[RECORD_LOSS_MAX + 2];
+
+    r.job_rank_ended.state = PROC_LOST;
+    assert_record_refused(r, "rank 2 of job 1 ends as 60");
+    r.job_rank_ended.state = PROC_RUNNING;
+    assert_record_refused(r, "rank 2 of job 1 ends as 4");
+    r.job_rank_ended.state = PROC_FAILED_TO_START;
+    assert_record_refused(r, "rank 2 of job 1 has not failed");
+    r = sample_record(RECORD_JOB_RANK_ENDED);
+    r.job_rank_ended.status = 0;
+    assert_record_refused(r, "rank 2 of job 1 has not failed");
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = 0;
+    r = sample_record(RECORD_JOB_RANK_ENDED);
+    r.job_rank_ended.loss = text;
+    assert_record_refused(r, "limits");
+    r = sample_record(RECORD_JOB_KIN_FAILED);
+    r.job_kin_failed.text = "";
+    assert_record_refused(r, "no reason");
+    r = sample_record(RECORD_JOB_JUDGED);
+    r.job_judged.judgement = JOB_NOT_JUDGED;
+    assert_record_refused(r, "no judgement");
+    r.job_judged.judgement = JOB_JUDGEMENTS;
+    assert_record_refused(r, "limits");
+    r = sample_record(RECORD_JOB_NODE_GONE);
+    r.job_node_gone.loss = text;
+    assert_record_refused(r, "limits");
 }
 
 static void maps_out_of_their_limits_are_refused(void **state)
@@ -275,8 +326,10 @@ int main(void)
         cmocka_unit_test(every_prefix_and_every_longer_record_is_refused),
         cmocka_unit_test(a_begin_without_an_epoch_of_the_head_is_refused),
         cmocka_unit_test(members_out_of_their_limits_are_refused),
+        cmocka_unit_test(releases_out_of_their_limits_are_refused),
         cmocka_unit_test(other_messages_are_no_operations),
         cmocka_unit_test(jobs_out_of_their_limits_are_refused),
+        cmocka_unit_test(ends_that_no_rank_has_are_refused),
         cmocka_unit_test(maps_out_of_their_limits_are_refused),
         cmocka_unit_test(hardware_threads_of_ranks_are_kept),
         cmocka_unit_test(an_event_that_is_no_json_of_an_event_is_refused),

@@ -31,12 +31,12 @@ static void slots_that_are_given_back_for_an_earlier_epoch_change_nothing(void *
     members_init(&m, VPID_HEAD, 2);
     add_member(&m, VPID_HEAD, 1, 4);
     add_member(&m, 1, 2, 4);
-    slots_take(s, 1, 3, NULL);
+    slots_take(s, 1, (struct epoch){INC, 2}, 3, NULL);
     assert_int_equal(slots_free(s), 1);
     assert_int_equal(members_remove(&m, &lost, 1, MEMBER_EV_LOSE), 1);
     add_member(&m, 1, 9, 4);
     members_entry(&m, 1)->slots_used = 0; /* as at its admission */
-    slots_take(s, 1, 2, NULL);
+    slots_take(s, 1, (struct epoch){INC, 9}, 2, NULL);
     slots_give(s, 1, (struct epoch){INC, 2}, 3, NULL);
     assert_int_equal(members_get(&m, 1)->slots_used, 2);
     slots_give(s, 1, (struct epoch){INC, 9}, 2, NULL);
@@ -52,13 +52,14 @@ static void the_maximum_counts_expected_members_like_the_largest_present_one(voi
     struct slots s = {&m, NULL};
 
     members_init(&m, VPID_HEAD, 2);
-    add_member(&m, VPID_HEAD, 1, 2);
+    add_member(&m, VPID_HEAD, 1, 16);         /* no other member is like the head */
     assert_int_equal(slots_maximum(s, 4), 0); /* no member to judge by */
     add_member(&m, 1, 2, 4);
+    assert_int_equal(slots_maximum(s, 4), 20 + 3 * 4);
     add_member(&m, 2, 3, 8);
-    assert_int_equal(slots_present(s), 14);
-    assert_int_equal(slots_maximum(s, 4), 14 + 2 * 8);
-    assert_int_equal(slots_maximum(s, 2), 14);
+    assert_int_equal(slots_present(s), 28);
+    assert_int_equal(slots_maximum(s, 4), 28 + 2 * 8);
+    assert_int_equal(slots_maximum(s, 2), 28);
     assert_int_equal(slots_maximum(s, 0), 0);
     members_free(&m);
 }

@@ -133,6 +133,7 @@ static struct msg samples[MSG_TYPES] = {
                                        .nranks = 2,
                                        .ranks = sample_ranks}},
     [MSG_JOB_ENDED] = {.job_ended = {"5.12", 2}},
+    [MSG_JOB_ASK] = {.job_ask = {"5.12", 44}},
     [MSG_ACCEPTED] = {.accepted = {"5.12", 44}},
     [MSG_JOB_STATE] = {.job_state = {.nspace = "5.12",
                                      .client = 44,
@@ -164,6 +165,10 @@ static struct msg samples[MSG_TYPES] = {
     [MSG_APP] = {.app = {.kind = 2, BYTES("da\0ta")}},
     [MSG_GATHER_UP] = {.gather_up = SOME_GATHER},
     [MSG_GATHER_DOWN] = {.gather_down = SOME_GATHER},
+    [MSG_ORPHANED] = {.orphaned = {{3, {5, 9}}}},
+    [MSG_RECORDS] = {.records = {.stream = 2, .seq = 7, .ends = true, BYTES("da\0ta")}},
+    [MSG_KEPT] = {.kept = {.stream = 2, .ctr = 1, .seq = 7, .callers = 2}},
+    [MSG_RECORDS_ASK] = {.records_ask = {true}},
 };
 
 struct msg sample_msg(unsigned type)

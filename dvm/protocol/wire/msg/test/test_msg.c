@@ -186,7 +186,7 @@ static void a_count_larger_than_the_input_is_refused_before_any_allocation(void 
 
 static void a_vpid_over_the_limit_is_refused_in_every_list(void **state)
 {
-    struct msg_member member = {VPID_MAX + 1, {5, 1}, "h", "a", 1, 1};
+    struct msg_member member = {VPID_MAX + 1, {5, 1}, "h", "a", 1, 1, 0, {0}};
     struct msg_target target = {VPID_MAX + 1, {5, 1}};
     uint32_t vpid = VPID_MAX + 1;
 
@@ -205,8 +205,8 @@ static void a_vpid_over_the_limit_is_refused_in_every_list(void **state)
 static void names_over_their_limits_are_refused(void **state)
 {
     static char text[300];
-    struct msg_member host = {1, {5, 1}, text, "a", 1, 1};
-    struct msg_member address = {1, {5, 1}, "h", text, 1, 1};
+    struct msg_member host = {1, {5, 1}, text, "a", 1, 1, 0, {0}};
+    struct msg_member address = {1, {5, 1}, "h", text, 1, 1, 0, {0}};
 
     memset(text, 'x', sizeof(text) - 1);
     assert_msg_refused(&(struct msg){.type = MSG_REGISTERED, .registered = {text}},
@@ -215,6 +215,57 @@ static void names_over_their_limits_are_refused(void **state)
                        "out of its limits");
     assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 1, .members = &address}},
                        "out of its limits");
+}
+
+static void addresses_that_no_daemon_has_are_refused(void **state)
+{
+    struct msg_member m = {.vpid = 3, .epoch = {5, 9}, .host = "h", .address = "10.0.0.3"};
+    struct msg add = {.type = MSG_ADD, .add = {.nmembers = 1, .members = &m}};
+    struct msg hello = sample_msg(MSG_HELLO);
+    struct msg welcome = sample_msg(MSG_WELCOME);
+
+    m.nmore = 1;
+    m.more[0] = "10.0.0.3";
+    hello.hello.self = welcome.welcome.self = m;
+    assert_msg_refused(&add, "vpid 3 has the address 10.0.0.3 twice");
+    assert_msg_refused(&hello, "vpid 3 has the address 10.0.0.3 twice");
+    assert_msg_refused(&welcome, "vpid 3 has the address 10.0.0.3 twice");
+    m.more[0] = "";
+    assert_msg_refused(&add, "address 2 of vpid 3 is empty");
+    m.address = "";
+    m.more[0] = "10.1.0.3";
+    assert_msg_refused(&add, "address 1 of vpid 3 is empty");
+    m = (struct msg_member){.vpid = 3, .epoch = {5, 9}, .host = "h", .address = "a,b,c,d,e"};
+    assert_msg_refused(&add, "out of its limits");
+    m.address = "a,,c";
+    assert_msg_refused(&add, "address 2 of vpid 3 is empty");
+}
+
+static void up_to_four_addresses_arrive_and_a_single_one_is_written_as_ever(void **state)
+{
+    struct msg_member m = {.vpid = 3, .epoch = {5, 9}, .host = "h", .address = "10.0.0.3"};
+    static const char *const more[] = {"fd00::3", "10.1.0.3", "x-3.fast"};
+
+    for (m.nmore = 0; m.nmore <= MEMBER_MORE_MAX; m.nmore++) {
+        struct msg add = {.type = MSG_ADD, .add = {.op = 1, .nmembers = 1, .members = &m}};
+        BUF_AUTO struct buf b = {0};
+        struct err err = {0};
+        struct msg out;
+        struct cur c;
+
+        buf_init(&b, 1u << 20);
+        msg_encode(&b, &add);
+        c = cur_of(b.data, b.len);
+        if (msg_decode(&c, MSG_ADD, &out, &err) < 0)
+            fail_msg("%s", err.msg);
+        assert_int_equal(msg_member_addresses(&out.add.members[0]), 1 + m.nmore);
+        for (size_t i = 0; i <= m.nmore; i++)
+            assert_string_equal(msg_member_address(&out.add.members[0], i),
+                                msg_member_address(&m, i));
+        msg_free(&out);
+        if (m.nmore < MEMBER_MORE_MAX)
+            m.more[m.nmore] = (char *)more[m.nmore];
+    }
 }
 
 /* The decoder refuses a longer text, and with it the message: an application may have chosen it. */
@@ -300,12 +351,14 @@ static void a_reason_that_does_not_exist_is_refused(void **state)
     assert_enum_refused(MSG_LEFT, 20, 2); /* neither true nor false */
 }
 
-static void the_head_can_neither_join_nor_leave(void **state)
+/* A new process of the head is an operation of its own. */
+static void the_head_can_neither_join_with_others_nor_leave(void **state)
 {
-    struct msg_member head = {0, {5, 1}, "h", "a", 1, 0};
+    struct msg_member both[] = {{0, {5, 1}, "h", "a", 1, 0, 0, {0}},
+                                {1, {5, 2}, "h", "a", 1, 0, 0, {0}}};
     struct msg_target target = {0, {5, 1}};
 
-    assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 1, .members = &head}},
+    assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 2, .members = both}},
                        "head");
     assert_msg_refused(
         &(struct msg){.type = MSG_REMOVE, .remove = {.ntargets = 1, .targets = &target}}, "head");
@@ -407,6 +460,19 @@ static void set_nranks(struct msg *m, size_t n)
     *(m->type == MSG_RANKS_LOST ? &m->ranks_lost.nranks : &m->launched.nranks) = n;
 }
 
+static void a_message_is_sent_by_the_way_of_its_row(void **state)
+{
+    assert_int_equal(msg_way(MSG_HELLO), MSG_WAY_ON_LINK);
+    assert_int_equal(msg_way(MSG_HOP_ACK), MSG_WAY_ON_LINK);
+    assert_int_equal(msg_way(MSG_RECORDS), MSG_WAY_ON_LINK);
+    assert_int_equal(msg_way(MSG_ADD), MSG_WAY_NUMBERED);
+    assert_int_equal(msg_way(MSG_TAKEN), MSG_WAY_NUMBERED);
+    assert_int_equal(msg_way(MSG_RACK), MSG_WAY_ROUTED);
+    assert_int_equal(msg_way(MSG_ORPHANED), MSG_WAY_ROUTED);
+    assert_false(msg_is_routed(MSG_NO_TYPE));
+    assert_true(msg_is_routed(MSG_TYPES)); /* of a later edition: a relay passes it on */
+}
+
 static void the_end_of_an_unknown_rank_is_refused(void **state)
 {
     static const unsigned types[] = {MSG_LAUNCHED, MSG_EXITED, MSG_RANKS_LOST};
@@ -474,16 +540,19 @@ int main(void)
         cmocka_unit_test(a_count_larger_than_the_input_is_refused_before_any_allocation),
         cmocka_unit_test(a_vpid_over_the_limit_is_refused_in_every_list),
         cmocka_unit_test(names_over_their_limits_are_refused),
+        cmocka_unit_test(addresses_that_no_daemon_has_are_refused),
+        cmocka_unit_test(up_to_four_addresses_arrive_and_a_single_one_is_written_as_ever),
         cmocka_unit_test(a_text_over_the_limit_is_cut_by_the_sender),
         cmocka_unit_test(a_text_over_the_limit_is_refused_by_the_receiver),
         cmocka_unit_test(a_radix_that_makes_no_tree_is_refused),
         cmocka_unit_test(epoch_0_is_refused),
         cmocka_unit_test(a_reason_that_does_not_exist_is_refused),
-        cmocka_unit_test(the_head_can_neither_join_nor_leave),
+        cmocka_unit_test(the_head_can_neither_join_with_others_nor_leave),
         cmocka_unit_test(a_request_for_another_size_that_makes_no_sense_is_refused),
         cmocka_unit_test(a_message_is_refused_without_a_place_for_the_reason),
         cmocka_unit_test(every_type_with_fields_has_a_sample),
         cmocka_unit_test(every_type_has_a_name_and_is_decoded_as_it_was_encoded),
+        cmocka_unit_test(a_message_is_sent_by_the_way_of_its_row),
         cmocka_unit_test(the_end_of_an_unknown_rank_is_refused),
         cmocka_unit_test(the_fields_of_members_and_of_ranks_are_the_ones_sent),
     };

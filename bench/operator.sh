@@ -1,0 +1,224 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Measures the operator against an API server of its own (operator/test/apiserver.sh), with live heads (fakehead --many)
+# and pods that run as far as their status says; one JSON line per figure.
+#
+# CLUSTERS: number of DvmClusters, of 2 members each. SCALES: number of scalings. OPERATOR: the program.
+# The operator finds the heads by an /etc/hosts of its own, so it runs in a mount namespace.
+set -euo pipefail
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=bench/lines.bash
+. "$ROOT/bench/lines.bash"
+# shellcheck source=e2e/provider/kind/versions.sh
+. "$ROOT/e2e/provider/kind/versions.sh"
+CLUSTERS=${CLUSTERS:-1000}
+SCALES=${SCALES:-20}
+OPERATOR=${OPERATOR:-$ROOT/build/release/bin/dvm-operator}
+FAKEHEAD=${FAKEHEAD:-$ROOT/build/release/operator/test/fakehead}
+API=$ROOT/operator/test/apiserver.sh
+LIMIT=600 # seconds; nothing here takes longer unless it hangs
+
+dir=$(mktemp -d "${TMPDIR:-/tmp}/dvm-bench-XXXXXX")
+operator='' heads='' manager=''
+at_end() {
+    local pid
+    trap '' INT TERM
+    for pid in $operator $heads $manager; do kill -KILL "$pid" 2> /dev/null || true; done
+    "$API" stop "$dir/api" || true
+    [ -n "${KEEP:-}" ] || rm -rf "$dir"
+}
+trap at_end EXIT
+trap 'exit 130' INT TERM
+
+# --- the API server, by curl: kubectl would use more of the processor than the operator
+
+server() { sed -n 's/^ *server: //p' "$dir/api/kubeconfig" | head -n 1; }
+ask() { curl --noproxy '*' -sf -m "$LIMIT" --cacert "$dir/api/ca.crt" -H 'Authorization: Bearer test-admin' "$@"; }
+get() { ask "$url$1"; }
+# many FILE: sends the requests of a file of curl, eight at once; none may fail.
+many() {
+    curl --noproxy '*' -sS -Z --parallel-max 8 --fail-early -K "$1" > "$dir/many.log" 2>&1 || { tail -n 5 "$dir/many.log" >&2; return 1; }
+}
+# request METHOD PATH TYPE BODY: an entry of such a file; the body is read from standard input.
+entries() { # of lines "METHOD PATH TYPE BODY"
+    awk -v url="$url" -v ca="$dir/api/ca.crt" '{
+        body = $0; sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", body); gsub(/\\/, "\\\\", body); gsub(/"/, "\\\"", body)
+        printf "%srequest = %s\nurl = \"%s%s\"\nheader = \"Content-Type: %s\"\ndata = \"%s\"\n", (NR > 1 ? "next\n" : ""), $1, url, $2, $3, body
+        printf "header = \"Authorization: Bearer test-admin\"\ncacert = \"%s\"\nfail\nsilent\noutput = /dev/null\n", ca }'
+}
+# count COLLECTION: number of its objects in the namespace, without reading them.
+count() {
+    get "/$1?limit=1" | jq '.metadata.remainingItemCount as $more | (.items | length) + ($more // 0)'
+}
+SETS=apis/apps/v1/namespaces/bench/statefulsets
+PODS=api/v1/namespaces/bench/pods
+DVMS=apis/dvm.openpmix.io/v1alpha1/namespaces/bench/dvmclusters
+
+until_true() {
+    local deadline=$((SECONDS + LIMIT))
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || { echo "bench: not true in $LIMIT s: $*" >&2; tail -n 5 "$dir/operator.log" >&2; return 1; }
+        sleep "${PAUSE:-0.2}"
+    done
+}
+now_ms() { local t=${EPOCHREALTIME/[.,]/}; printf '%s' $((t / 1000)); }
+
+start_api() {
+    SERVICE_RANGE=10.0.0.0/16 "$API" start "$dir/api" > /dev/null
+    url=$(server)
+    ask -X POST -H 'Content-Type: application/yaml' --data-binary "@$ROOT/crds/dvm.openpmix.io_dvmclusters.yaml" -o /dev/null \
+        "$url/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    ask -X POST -H 'Content-Type: application/json' -o /dev/null -d '{"metadata": {"name": "bench"}}' "$url/api/v1/namespaces"
+    until_true get "/$DVMS" > /dev/null 2>&1
+    [ -x "$BIN_DIR/kube-controller-manager" ] || return 0
+    "$BIN_DIR/kube-controller-manager" --kubeconfig "$dir/api/kubeconfig" --leader-elect=false --kube-api-qps 500 --kube-api-burst 1000 \
+        --controllers=statefulset-controller,garbage-collector-controller,disruption-controller --concurrent-statefulset-syncs 20 \
+        --bind-address 127.0.0.1 --secure-port 0 --cert-dir "$dir/api" > "$dir/manager.log" 2>&1 &
+    manager=$!
+}
+
+# --- the operator
+
+start_operator() {
+    local port
+    port=$((20000 + (RANDOM * 32768 + RANDOM) % 12000))
+    metrics=http://127.0.0.1:$port
+    # shellcheck disable=SC2016  # expanded by that shell
+    unshare --map-root-user --mount sh -c 'mount --bind "$1" /etc/hosts && shift && exec "$@"' - "$dir/hosts" \
+        "$OPERATOR" --kubeconfig "$dir/api/kubeconfig" --namespace bench --metrics-addr "127.0.0.1:$port" >> "$dir/operator.log" 2>&1 &
+    operator=$!
+    PAUSE=0.02 until_true is_ready
+}
+is_ready() { curl --noproxy '*' -sf -m 5 -o /dev/null "$metrics/readyz"; }
+stop_operator() {
+    kill -TERM "$operator"
+    wait "$operator" || true
+    operator=''
+}
+# metric NAME: the sum of its series.
+metric() { curl --noproxy '*' -sf -m 20 "$metrics/metrics" | awk -v name="$1" 'index($1, name) == 1 && $1 ~ "^" name "({|$)" {sum += $2} END {print sum + 0}'; }
+requests() { metric dvm_operator_kube_requests_total; }
+by_verb() { curl --noproxy '*' -sf -m 20 "$metrics/metrics" | sed -nE 's/^dvm_operator_kube_requests_total\{(.*)\} (.*)/\1=\2/p' | grep -v '=0$' | tr '\n' ' '; }
+# at_rest: no pass waits or runs, and few requests were sent for a second: Secrets are read again one after the other.
+at_rest() {
+    local before
+    [ "$(metric dvm_operator_queue_depth)" = 0 ] && before=$(requests) || return 1
+    sleep 1
+    [ "$(metric dvm_operator_queue_depth)" = 0 ] && [ "$(requests)" -le $((before + 5)) ]
+}
+heads_up() { [ "$(metric dvm_operator_cluster_head_up)" -ge "$CLUSTERS" ]; }
+memory() {
+    sleep 6 # freed memory is given back some seconds after a pass
+    awk '/^Rss:/ {rss = $2} /^Pss:/ {pss = $2} /^Private_(Clean|Dirty):/ {private += $2} /^Anonymous:/ {anon = $2}
+        END {printf "{\"rss_kib\": %d, \"pss_kib\": %d, \"private_kib\": %d, \"anonymous_kib\": %d}", rss, pss, private, anon}' "/proc/$operator/smaps_rollup"
+}
+cpu_us() { cat "/proc/$operator/task/"*/schedstat | awk '{sum += $1} END {printf "%d", sum / 1000}'; }
+
+# --- the clusters
+
+addresses() { awk -v n="$CLUSTERS" 'BEGIN {for (i = 0; i < n; i++) printf "%d 127.1.%d.%d\n", i, i / 250, i % 250 + 1}'; }
+make_clusters() {
+    addresses | awk -v path="/$DVMS" '{print "POST " path " application/json {\"apiVersion\": \"dvm.openpmix.io/v1alpha1\", \"kind\": \"DvmCluster\", \"metadata\": {\"name\": \"b" $1 "\"}, \"spec\": {\"replicas\": 2, \"image\": \"example.test/daemon:1\"}}"}' |
+        entries > "$dir/make"
+    many "$dir/make"
+}
+# children_exist: two Services (one is the server's own), two budgets, two StatefulSets, five Secrets each.
+children_exist() {
+    [ "$(count api/v1/namespaces/bench/secrets)" -ge $((5 * CLUSTERS)) ] && [ "$(count "$SETS")" -ge $((2 * CLUSTERS)) ] &&
+        [ "$(count api/v1/namespaces/bench/services)" -ge $((2 * CLUSTERS)) ] &&
+        [ "$(count apis/policy/v1/namespaces/bench/poddisruptionbudgets)" -ge $((2 * CLUSTERS)) ]
+}
+pods_exist() { [ "$(count "$PODS")" -ge $((3 * CLUSTERS)) ]; }
+# Without kube-controller-manager the pods are made here.
+make_pods() {
+    get "/$SETS" | jq -c --arg path "/$PODS" '.items[] | .metadata as $m | .spec as $s | range($s.replicas) |
+        ("\($m.name)-\(. + ($s.ordinals.start // 0))") as $name | {name: $name, m: $m, s: $s}' |
+        jq -rc --arg path "/$PODS" '"POST \($path) application/json " + ({apiVersion: "v1", kind: "Pod", metadata: {name: .name,
+            labels: (.s.template.metadata.labels + {"controller-revision-hash": "\(.m.name)-5c9f7b8d9"}), annotations: .s.template.metadata.annotations,
+            ownerReferences: [{apiVersion: "apps/v1", kind: "StatefulSet", name: .m.name, uid: .m.uid, controller: true, blockOwnerDeletion: true}]},
+            spec: (.s.template.spec + {nodeName: "node-1"})} | tojson)' | entries > "$dir/pods"
+    many "$dir/pods"
+}
+# run_pods: the status that a kubelet would write.
+run_pods() {
+    local now
+    now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+    get "/$PODS" | jq -r --arg now "$now" --arg path "/$PODS" '.items[].metadata.name | "PATCH \($path)/\(.)/status application/merge-patch+json " + ({status: {
+        phase: "Running", hostIP: "10.1.2.3", podIP: "10.4.5.6", startTime: $now,
+        conditions: (["PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"] | map({type: ., status: "True", lastTransitionTime: $now})),
+        containerStatuses: [{name: "prted", image: "example.test/daemon:1", imageID: "example.test/daemon@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+            containerID: "containerd://0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", ready: true, started: true, restartCount: 0,
+            state: {running: {startedAt: $now}}}]}} | tojson)' | entries > "$dir/run"
+    many "$dir/run"
+}
+start_heads() {
+    local i addr name
+    get /api/v1/namespaces/bench/secrets | jq -r '.items[] | select(.metadata.name | endswith("-head")) |
+        "\(.metadata.name[0:-5]) \(.data["ca.crt"]) \(.data["tls.crt"]) \(.data["tls.key"])"' > "$dir/certs"
+    while read -r name ca cert key; do
+        mkdir -p "$dir/heads/$name"
+        base64 -d <<< "$ca" > "$dir/heads/$name/ca.crt"
+        base64 -d <<< "$cert" > "$dir/heads/$name/tls.crt"
+        base64 -d <<< "$key" > "$dir/heads/$name/tls.key"
+    done < "$dir/certs"
+    while read -r i addr; do echo "$dir/heads/b$i $addr"; done < <(addresses) > "$dir/heads.list"
+    "$FAKEHEAD" --many "$dir/heads.list" > "$dir/heads.out" 2> "$dir/heads.log" &
+    heads=$!
+    until_true grep -q ready "$dir/heads.out"
+}
+
+# scale_one I N: milliseconds until the StatefulSet has N replicas, and the operator's processor time in them.
+scaled() { [ "$(get "/$SETS/b$1" | jq .spec.replicas)" = "$2" ]; }
+scale_one() {
+    local t0 cpu0 t1 cpu1
+    t0=$(now_ms) cpu0=$(cpu_us)
+    ask -X PATCH -H 'Content-Type: application/merge-patch+json' -o /dev/null -d "{\"spec\": {\"replicas\": $2}}" "$url/$DVMS/b$1"
+    PAUSE=0.005 until_true scaled "$1" "$2"
+    t1=$(now_ms) cpu1=$(cpu_us)
+    echo $((t1 - t0)) >> "$dir/scale.ms"
+    echo $((cpu1 - cpu0)) >> "$dir/scale.cpu"
+}
+tell_scales() {
+    local i cpu0 rate
+    cpu0=$(cpu_us)
+    sleep 10
+    rate=$(($(cpu_us) - cpu0))
+    emit operator-idle clusters "$CLUSTERS" cpu_ms_per_s "$(awk "BEGIN {printf \"%.2f\", $rate / 10000}")"
+    : > "$dir/scale.ms"
+    : > "$dir/scale.cpu"
+    for ((i = 0; i < SCALES; i++)); do scale_one "$((i * 7 % CLUSTERS))" 3; done
+    emit operator-scale clusters "$CLUSTERS" runs "$SCALES" to_patch_ms "$(median < "$dir/scale.ms")" \
+        cpu_ms "$(median < "$dir/scale.cpu" | awk '{printf "%.2f", $1 / 1000}')"
+}
+
+start_api
+{ cat /etc/hosts && addresses | awk '{print $2 " b" $1 "-head.bench.svc"}'; } > "$dir/hosts"
+start_operator
+sleep 5
+emit operator-memory clusters 0 memory "$(memory)"
+t0=$(now_ms) cpu0=$(cpu_us) before=$(requests)
+make_clusters
+until_true children_exist
+ms=$(($(now_ms) - t0))
+until_true at_rest
+emit operator-create clusters "$CLUSTERS" children_exist_ms "$ms" requests_per_cluster "$(awk "BEGIN {printf \"%.2f\", ($(requests) - $before) / $CLUSTERS}")" \
+    cpu_ms "$((($(cpu_us) - cpu0) / 1000))" by_verb "$(by_verb)" controller_manager "${manager:+yes}"
+emit operator-memory clusters "$CLUSTERS" pods 0 heads 0 memory "$(memory)"
+[ -n "$manager" ] || make_pods
+until_true pods_exist
+until_true at_rest
+emit operator-memory clusters "$CLUSTERS" pods $((3 * CLUSTERS)) heads 0 memory "$(memory)"
+start_heads
+run_pods
+until_true heads_up
+until_true at_rest
+emit operator-memory clusters "$CLUSTERS" pods $((3 * CLUSTERS)) heads "$CLUSTERS" memory "$(memory)" requests_per_cluster "$(awk "BEGIN {printf \"%.2f\", $(requests) / $CLUSTERS}")" by_verb "$(by_verb)"
+tell_scales
+stop_operator
+t0=$(now_ms)
+start_operator
+synced=$(($(now_ms) - t0))
+until_true heads_up
+up=$(($(now_ms) - t0))
+until_true at_rest
+emit operator-restart clusters "$CLUSTERS" synced_ms "$synced" heads_up_ms "$up" cpu_ms "$(($(cpu_us) / 1000))" requests "$(requests)" memory "$(memory)" by_verb "$(by_verb)"

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A new head without records asks the members that call it, before it begins an incarnation.
+ *
+ *     caller                          new head
+ *       |-- HELLO ------------------------>|
+ *       |<-------------- RECORDS_ASK ------|
+ *       |-- KEPT (group) ----------------->|  from all callers, or time has passed
+ *       |<-------- RECORDS_ASK (all) ------|  to the best keeper
+ *       |-- RECORDS ---------------------->|  the head begins with them
+ *       |<------ WELCOME, or REFUSE -------|  to all callers
+ *
+ * In: callers, KEPT, RECORDS, the clock. Out: the head, with the records of the best keeper, or
+ * without any. Callers wait meanwhile on their open connections.
+ *
+ * The best keeper is one of the incarnation that most callers have. Of those, the latest epoch of
+ * the head counts, then the number of the group. Enough is known when all that should call have
+ * called, and two of them have the last group: those that were left behind may call first. Else
+ * ASKING_MORE_MS pass from the first keeper on, in which all members that live have called: they
+ * try again after 2 s at the latest. While only few have called, others may be cut off, and
+ * ASKING_FEW_MS pass.
+ *
+ * Failures: a keeper that departs with its records is replaced by the next best. Without any caller
+ * ASKING_MS pass. They are fewer if daemons call that join: no member waits then, it would have
+ * called too. Records that are damaged are not taken, and neither are those of a keeper that was
+ * left behind, if a member is ahead of them: the next best keeper is asked. */
+#include "dvm/protocol/core/core_private.h"
+
+#include "base/log/log.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#define ASKING_MS 10000
+#define ASKING_MORE_MS 2500
+#define ASKING_FEW_MS 5000
+#define ASKING_JOINERS_MS 5000
+/* Sessions of the former process are not continued, although it may have had the same epoch: the
+ * first opts.incarnation is drawn by each process. */
+#define SESSION_BITS 16
+
+void asking_begin(struct core *c)
+{
+    c->asking = (struct asking){.on = true, .begin_ms = c->out.now_ms};
+    core_set_state(c, CORE_JOINING, "head of %s, asks the members for the records of a former one",
+                   c->opts.cluster);
+}
+
+static void free_caller(struct asking *a, struct asking_caller *x)
+{
+    DL_DELETE(a->callers, x);
+    buf_free(&x->hello);
+    free(x);
+}
+
+void asking_free(struct core *c)
+{
+    struct asking *a = &c->asking;
+
+    while (a->callers)
+        free_caller(a, a->callers);
+    buf_free(&a->got);
+    buf_free(&a->coming);
+    *a = (struct asking){0};
+}
+
+/* --- callers */
+
+static struct asking_caller *find_caller(const struct asking *a, uint64_t conn)
+{
+    struct asking_caller *x;
+
+    DL_FOREACH(a->callers, x)
+    {
+        if (x->conn == conn)
+            return x;
+    }
+    return NULL;
+}
+
+/* A daemon that calls again has given its earlier call up. */
+static void drop_earlier(struct asking *a, uint32_t vpid)
+{
+    struct asking_caller *x, *tmp;
+
+    DL_FOREACH_SAFE(a->callers, x, tmp)
+    {
+        if (x->vpid == vpid)
+            free_caller(a, x);
+    }
+}
+
+static void note_first(uint64_t *at_ms, uint64_t now_ms)
+{
+    if (*at_ms == 0)
+        *at_ms = now_ms;
+}
+
+static void ask_caller(struct core *c, struct neighbour *k, struct peer_link *at, bool all)
+{
+    struct msg m = {.type = MSG_RECORDS_ASK, .records_ask = {all}};
+    struct frame from = rml_from(c->rml);
+
+    at->opened_ms = c->out.now_ms;
+    neighbours_send_on(c->neighbours, k, at, &from, &m);
+}
+
+/* A member of edition 0 keeps nothing, and cannot be asked. */
+void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
+{
+    struct asking *a = &c->asking;
+    struct peer_link *at = neighbours_in(c->neighbours);
+    struct asking_caller *x;
+
+    if (find_caller(a, at->conn))
+        return;
+    drop_earlier(a, m->hello.self.vpid);
+    x = xcalloc(1, sizeof(*x));
+    x->conn = at->conn;
+    x->vpid = m->hello.self.vpid;
+    x->joins = m->hello.why == HELLO_JOIN;
+    x->epoch = m->hello.self.epoch;
+    x->version = m->hello.version;
+    buf_init(&x->hello, MSG_DATA_MAX);
+    msg_encode(&x->hello, m);
+    DL_APPEND(a->callers, x);
+    note_first(x->joins ? &a->joiner_ms : &a->member_ms, c->out.now_ms);
+    x->answered = k->speaks < 1;
+    if (!x->joins && !x->answered)
+        ask_caller(c, k, at, false);
+}
+
+void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept *m)
+{
+    struct asking_caller *x = find_caller(&c->asking, neighbours_in(c->neighbours)->conn);
+
+    if (!x || x->joins)
+        return;
+    x->kept = *m;
+    x->answered = true;
+    if (m->ctr)
+        note_first(&c->asking.keeper_ms, c->out.now_ms);
+}
+
+void asking_take_records(struct core *c, struct neighbour *k, const struct msg_records *m)
+{
+    struct asking *a = &c->asking;
+
+    if (!a->from || neighbours_in(c->neighbours)->conn != a->from)
+        return;
+    a->from_ms = neighbours_in(c->neighbours)->opened_ms = c->out.now_ms;
+    if (!keeper_gather(&a->coming, m))
+        return;
+    buf_free(&a->got);
+    a->got = a->coming;
+    a->coming = (struct buf){0};
+}
+
+/* --- the decision */
+
+static void drop_closed(struct core *c)
+{
+    struct asking_caller *x, *tmp;
+
+    DL_FOREACH_SAFE(c->asking.callers, x, tmp)
+    {
+        if (!neighbours_by_conn(c->neighbours, x->conn, NULL))
+            free_caller(&c->asking, x);
+    }
+}
+
+static unsigned count_members(const struct asking *a, uint64_t inc)
+{
+    const struct asking_caller *x;
+    unsigned n = 0;
+
+    DL_FOREACH(a->callers, x)
+    {
+        n += !x->joins && x->epoch.inc == inc;
+    }
+    return n;
+}
+
+static bool is_better(const struct asking *a, const struct asking_caller *x,
+                      const struct asking_caller *y)
+{
+    unsigned n = count_members(a, x->epoch.inc), m = count_members(a, y->epoch.inc);
+
+    if (n != m)
+        return n > m;
+    if (x->kept.ctr != y->kept.ctr)
+        return x->kept.ctr > y->kept.ctr;
+    return x->kept.seq > y->kept.seq;
+}
+
+static struct asking_caller *find_best(const struct asking *a)
+{
+    struct asking_caller *best = NULL, *x;
+
+    DL_FOREACH(a->callers, x)
+    {
+        if (x->kept.ctr && (!best || is_better(a, x, best)))
+            best = x;
+    }
+    return best;
+}
+
+/* Keepers with as much as the best one, which is among them. */
+static unsigned count_equal(const struct asking *a, const struct asking_caller *best)
+{
+    const struct asking_caller *x;
+    unsigned n = 0;
+
+    DL_FOREACH(a->callers, x)
+    {
+        n += x->epoch.inc == best->epoch.inc && x->kept.ctr == best->kept.ctr &&
+             x->kept.seq == best->kept.seq;
+    }
+    return n;
+}
+
+static unsigned count_answers(const struct asking *a, const struct asking_caller *best)
+{
+    const struct asking_caller *x;
+    unsigned n = 0;
+
+    DL_FOREACH(a->callers, x)
+    {
+        n += !x->joins && x->answered && x->epoch.inc == best->epoch.inc;
+    }
+    return n;
+}
+
+/* As many have answered as should call. */
+static bool is_enough(const struct asking *a, const struct asking_caller *best)
+{
+    unsigned n = count_answers(a, best);
+
+    return n >= best->kept.callers && count_equal(a, best) >= (best->kept.callers < 2 ? 1 : 2);
+}
+
+/* All daemons of the first size: none of them is a member. */
+static bool all_join(const struct core *c)
+{
+    const struct asking_caller *x;
+    uint32_t n = 0;
+
+    DL_FOREACH(c->asking.callers, x)
+    {
+        n += x->joins;
+    }
+    return c->opts.size && n >= c->opts.size && !c->asking.member_ms;
+}
+
+static uint64_t wait_until(const struct core *c)
+{
+    const struct asking *a = &c->asking;
+    const struct asking_caller *best = find_best(a);
+
+    if (a->keeper_ms && best) { /* it has not departed */
+        bool most = 2 * count_answers(a, best) > best->kept.callers;
+
+        return a->keeper_ms + (most ? ASKING_MORE_MS : ASKING_FEW_MS);
+    }
+    if (a->again_ms && a->again_ms + ASKING_MORE_MS > a->member_ms + ASKING_MS)
+        return a->again_ms + ASKING_MORE_MS;
+    if (a->member_ms)
+        return a->member_ms + ASKING_MS;
+    if (all_join(c))
+        return c->out.now_ms;
+    if (a->joiner_ms && a->joiner_ms + ASKING_JOINERS_MS < a->begin_ms + ASKING_MS)
+        return a->joiner_ms + ASKING_JOINERS_MS;
+    return a->begin_ms + ASKING_MS;
+}
+
+/* The clock has been set to that of the former head. */
+static void restart_times(struct core *c)
+{
+    struct neighbour *k;
+    struct peer_link *at;
+
+    DL_FOREACH(neighbours_first(c->neighbours), k)
+    {
+        k->opened_ms = k->heard_ms = c->out.now_ms;
+        DL_FOREACH(peer_links(k->peer), at)
+        {
+            at->opened_ms = at->heard_ms = c->out.now_ms;
+        }
+    }
+    if (c->keepers.begins)
+        c->keepers.wait_since = c->out.now_ms;
+}
+
+static void answer_caller(struct core *c, const struct asking_caller *x)
+{
+    struct cur cur = cur_of(x->hello.data, x->hello.len);
+    struct peer_link *at;
+    struct neighbour *k = neighbours_by_conn(c->neighbours, x->conn, &at);
+    struct msg m;
+
+    if (!k || msg_decode(&cur, MSG_HELLO, &m, NULL) < 0)
+        return;
+    neighbours_set_in(c->neighbours, at);
+    dispatch_neighbour(c, k, &m);
+    neighbours_set_in(c->neighbours, NULL);
+    msg_free(&m);
+}
+
+/* A member of the same incarnation has a later table or epoch: its keepers were left behind. */
+static bool is_ahead(const struct core *c, const struct asking_caller *x)
+{
+    return !x->joins && x->epoch.inc == head_incarnation(c->head) &&
+           (x->version > c->members.version || x->epoch.ctr > head_last_epoch(c->head));
+}
+
+static bool inherit_records(struct core *c)
+{
+    const struct asking_caller *x;
+
+    c->opts.heritage = c->asking.got.data;
+    c->opts.heritage_len = c->asking.got.len;
+    if (!core_inherit(c))
+        return false;
+    DL_FOREACH(c->asking.callers, x)
+    {
+        if (!is_ahead(c, x))
+            continue;
+        out_log(&c->out, LOG_LEVEL_WARN, "vpid %u has seen more than these records have", x->vpid);
+        core_disinherit(c);
+        return false;
+    }
+    return true;
+}
+
+static void begin_head(struct core *c)
+{
+    struct asking a = c->asking;
+    const struct asking_caller *x;
+
+    c->asking = (struct asking){0};
+    c->keepers.begins = c->head != NULL;
+    neighbours_begin_sessions(c->neighbours, c->opts.incarnation << SESSION_BITS);
+    core_start_head(c);
+    restart_times(c);
+    DL_FOREACH(a.callers, x)
+    {
+        answer_caller(c, x);
+    }
+    c->asking.callers = a.callers;
+    c->asking.got = a.got;
+    c->asking.coming = a.coming;
+    asking_free(c);
+}
+
+static void forget_kept(struct asking *a, uint64_t now_ms)
+{
+    struct asking_caller *x = a->from ? find_caller(a, a->from) : NULL;
+
+    if (a->from)
+        a->again_ms = now_ms; /* it may call again */
+    if (x)
+        x->kept = (struct msg_kept){0};
+    a->from = 0;
+    buf_free(&a->got);
+    a->got = (struct buf){0};
+}
+
+/* Another keeper is not kept waiting for long. */
+static uint64_t records_due(const struct core *c)
+{
+    const struct asking *a = &c->asking;
+    const struct asking_caller *x;
+
+    DL_FOREACH(a->callers, x)
+    {
+        if (x->kept.ctr && x->conn != a->from)
+            return a->from_ms + ASKING_MORE_MS;
+    }
+    return a->from_ms + c->opts.ack_ms;
+}
+
+/* A keeper that does not answer, or whose records are of no use, is not asked again. */
+static bool is_under_way(struct core *c)
+{
+    struct asking *a = &c->asking;
+
+    if (!a->got.len && a->from && find_caller(a, a->from) && records_due(c) > c->out.now_ms)
+        return true;
+    forget_kept(a, c->out.now_ms);
+    return false;
+}
+
+void asking_turn(struct core *c)
+{
+    struct asking *a = &c->asking;
+    struct asking_caller *best;
+    struct peer_link *at;
+    struct neighbour *k;
+
+    if (!a->on)
+        return;
+    drop_closed(c);
+    if (a->got.len && inherit_records(c)) {
+        begin_head(c);
+        return;
+    }
+    if (is_under_way(c))
+        return;
+    best = find_best(a);
+    if (best && (is_enough(a, best) || wait_until(c) <= c->out.now_ms)) {
+        k = neighbours_by_conn(c->neighbours, best->conn, &at);
+        a->from = best->conn;
+        a->from_ms = c->out.now_ms;
+        ask_caller(c, k, at, true);
+    } else if (wait_until(c) <= c->out.now_ms) {
+        out_log(&c->out, LOG_LEVEL_INFO, "no member keeps records: a new incarnation begins");
+        begin_head(c);
+    }
+}
+
+uint64_t asking_deadline(const struct core *c)
+{
+    const struct asking *a = &c->asking;
+
+    if (!a->on)
+        return UINT64_MAX;
+    return a->from ? records_due(c) : wait_until(c);
+}

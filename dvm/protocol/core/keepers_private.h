@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The keepers of the head's records: the streams at the head (keepers.c), the records at a keeper
+ * (keeper.c), the question of a new head (asking.c). Of one core each; zeroed at first. */
+#ifndef DVM_CORE_KEEPERS_PRIVATE_H
+#define DVM_CORE_KEEPERS_PRIVATE_H
+
+#include "dvm/protocol/neighbour/neighbour.h"
+
+#define KEEPERS_WAIT_MS 1000  /* without progress; then the head goes on without a keeper */
+#define KEEPERS_AGAIN_MS 5000 /* then it gets a snapshot, and may catch up */
+#define KEEPERS_BEHIND_BYTES (16u << 20) /* not acknowledged, beside a snapshot */
+#define KEEPERS_LOG_BYTES (4u << 20)     /* since the snapshot, if that is not larger */
+#define KEEPERS_MAX 4                    /* two, and two that replace them */
+
+struct core;
+
+struct keepers_stream { /* the head: to one keeper */
+    uint32_t vpid;
+    struct epoch epoch;
+    uint64_t conn; /* the connection that carries it; 0: none, it begins again with a snapshot */
+    uint64_t number;
+    uint64_t sent, acked; /* groups */
+    bool in_sync;         /* the head waits for it */
+    uint64_t again_at;    /* 0: at once */
+    size_t behind;        /* bytes that are not acknowledged, at most */
+    uint64_t mark;        /* a group that was sent; when it is acknowledged, */
+    size_t marked;        /* so many of those bytes are */
+    size_t log, snapshot; /* bytes at the keeper */
+};
+
+struct keepers {
+    struct buf fresh;     /* records since the last group */
+    uint64_t sealed;      /* groups so far */
+    uint64_t numbers;     /* streams so far */
+    uint64_t wait_since;  /* for an acknowledgement; 0: the head does not wait */
+    uint64_t left_behind; /* so often it has gone on without a keeper */
+    bool check;           /* links or members have changed */
+    bool begins;          /* a head that has asked: nothing goes out before a keeper is in sync */
+    size_t n;
+    struct keepers_stream streams[KEEPERS_MAX];
+};
+
+void keepers_begin(struct core *c); /* the head begins */
+void keepers_record(struct core *c, const uint8_t *data, size_t len);
+/* All records so far are a group, which later actions follow. Before the driver takes actions. */
+void keepers_seal(struct core *c);
+/* If links or members have changed. After an input: departed keepers are not waited for. */
+void keepers_turn(struct core *c);
+/* When the driver has taken all actions: streams begin and end. */
+void keepers_choose(struct core *c);
+void keepers_tick(struct core *c);
+uint64_t keepers_deadline(const struct core *c);
+size_t keepers_in_sync(const struct core *c);
+/* A keeper may have all records before this process ends. */
+bool keepers_may_hand_over(const struct core *c);
+bool keepers_hold(const struct core *c); /* actions wait for an acknowledgement */
+void keepers_free(struct core *c);
+
+struct keeper {        /* a member */
+    struct buf all;    /* each record after its length, as core_opts' heritage */
+    struct buf coming; /* a group that is not complete */
+    bool whole;        /* it is a snapshot */
+    uint64_t stream;
+    uint64_t ctr, seq; /* of the head's epoch, and of the last group; 0: nothing is kept */
+};
+
+void keeper_free(struct core *c);
+/* The pieces of a group. The caller fills `m` but for them. */
+void keeper_send(struct core *c, struct neighbour *k, struct peer_link *at, struct msg_records *m,
+                 const struct buf *group);
+void keeper_take_records(struct core *c, struct neighbour *k, const struct msg_records *m);
+void keeper_answer(struct core *c, struct neighbour *k, const struct msg_records_ask *m);
+/* Adds a piece to a group; true: the group is complete. */
+bool keeper_gather(struct buf *coming, const struct msg_records *m);
+
+struct asking_caller {
+    uint64_t conn;
+    uint32_t vpid;
+    struct buf hello; /* its HELLO waits for the answer */
+    bool joins;       /* it is new, and has no records */
+    bool answered;    /* with what it keeps, or with nothing */
+    struct epoch epoch;
+    uint64_t version;     /* the last broadcast that it has processed */
+    struct msg_kept kept; /* its answer; zeroed: none yet */
+    struct asking_caller *next, *prev;
+};
+
+struct asking { /* a new head */
+    bool on;
+    uint64_t begin_ms, joiner_ms, member_ms, keeper_ms; /* the first of each has called; 0: none */
+    uint64_t again_ms; /* since then the last keeper that was asked for all may call again */
+    struct asking_caller *callers;
+    uint64_t from, from_ms; /* the connection by which the records come, and since when; 0: none */
+    struct buf got, coming;
+};
+
+void asking_begin(struct core *c);
+void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m);
+void asking_take_records(struct core *c, struct neighbour *k, const struct msg_records *m);
+void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept *m);
+/* Decides if enough is known: the head begins. */
+void asking_turn(struct core *c);
+uint64_t asking_deadline(const struct core *c);
+void asking_free(struct core *c);
+
+extern const struct neighbour_handler keepers_handlers[];
+
+#endif

@@ -1,0 +1,716 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Members keep the head's records: a new head without a disk asks them, and the DVM goes on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/wire/exit_code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MEMBERS 6 /* a tree of radix 2: the head has two children, which are the keepers */
+
+static struct sim *boot_shape(uint32_t members, uint32_t radix)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){
+        .members = members, .started = members, .radix = radix, .slots = 2, .keepers = true});
+
+    dvm_wait_wired(s, members, 20000);
+    sim_for(s, 100);
+    return s;
+}
+
+static struct sim *boot(void)
+{
+    return boot_shape(MEMBERS, 2);
+}
+
+static bool is_head(struct sim *s, void *arg)
+{
+    return sim_core(s, 0) && core_state(sim_core(s, 0)) == CORE_WIRED;
+}
+
+static void replace_head(struct sim *s)
+{
+    dvm_replace_head(s);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+}
+
+static void replace_head_at_once(struct sim *s)
+{
+    dvm_replace_head_at_once(s);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+}
+
+static void the_epochs_of_the_members_and_the_incarnation_stay(void **state)
+{
+    struct sim *s = boot();
+    uint32_t members = MEMBERS;
+    struct epoch before[MEMBERS + 1];
+
+    for (uint32_t v = 0; v <= MEMBERS; v++)
+        before[v] = core_inspect_epoch(sim_core(s, v));
+    replace_head(s);
+    assert_true(sim_until(s, dvm_head_known, &members, 20000));
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        assert_true(epoch_eq(before[v], core_inspect_epoch(sim_core(s, v))));
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc == before[0].inc);
+    assert_true(core_inspect_epoch(sim_core(s, 0)).ctr > before[MEMBERS].ctr);
+    sim_for(s, 60000); /* nobody is declared lost later */
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
+    sim_destroy(s);
+}
+
+static void c21_a_running_job_ends_with_its_own_code(void **state)
+{
+    struct sim *s = boot();
+    size_t job = sim_submit(s, 2, 8, 5000, 7);
+
+    sim_for(s, 1000);
+    assert_true(sim_ranks(s, 4) > 0);
+    replace_head(s);
+    dvm_wait_job(s, job, 7);
+    sim_destroy(s);
+}
+
+static void a_job_that_a_keeper_saves_is_not_bound_to_the_head(void **state)
+{
+    struct sim *s = boot();
+
+    for (int i = 0; core_stats(sim_core(s, 0)).keepers == 0 && i < 5000; i++)
+        sim_for(s, 1);
+    size_t elsewhere = sim_submit(s, 3, 2, 200, 0);
+    sim_for(s, 100);
+    assert_int_equal(core_jobs_bound(sim_core(s, 0)), 0);
+    size_t here = sim_submit(s, 0, 2, 200, 0); /* its client ends with the head */
+    sim_for(s, 100);
+    assert_int_equal(core_jobs_bound(sim_core(s, 0)), 1);
+    dvm_wait_job(s, elsewhere, 0);
+    dvm_wait_job(s, here, 0);
+    assert_int_equal(core_jobs_bound(sim_core(s, 0)), 0);
+    sim_destroy(s);
+}
+
+/* The head ends at any moment of a job's life. */
+static void c21_a_job_goes_on_whenever_the_head_ends(void **state)
+{
+    for (uint64_t at = 0; at < 200; at++) {
+        struct sim *s = boot();
+        size_t job = sim_submit(s, 5, 6, 50, 9);
+
+        sim_for(s, at);
+        replace_head_at_once(s);
+        dvm_wait_job(s, job, 9);
+        sim_for(s, 5000);
+        for (uint32_t v = 1; v <= MEMBERS; v++)
+            assert_null(core_job(sim_core(s, v), sim_job(s, job)->nspace));
+        sim_destroy(s);
+    }
+}
+
+static void c21_one_keeper_is_enough(void **state)
+{
+    for (uint32_t lost = 1; lost <= 2; lost++) {
+        struct sim *s = boot_shape(MEMBERS, 8);
+        size_t job = sim_submit(s, 5, 2, 5000, 7);
+
+        sim_for(s, 1000);
+        sim_crash(s, lost);
+        replace_head(s);
+        dvm_wait_job(s, job, lost == 1 ? EXIT_CODE_LOST : 7); /* its ranks are on vpid 1 */
+        sim_destroy(s);
+    }
+}
+
+static void without_keepers_that_live_a_new_incarnation_begins(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct epoch before = core_inspect_epoch(sim_core(s, 0));
+
+    sim_crash(s, 1);
+    sim_crash(s, 2);
+    replace_head(s);
+    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc != before.inc);
+    sim_destroy(s);
+}
+
+static void the_next_members_keep_the_records_when_keepers_depart(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct epoch before = core_inspect_epoch(sim_core(s, 0));
+
+    sim_crash(s, 1);
+    sim_crash(s, 2);
+    sim_for(s, DVM_LOSS_MS + 2000);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS - 2);
+    replace_head(s);
+    dvm_wait_wired(s, MEMBERS - 2, 20000);
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc == before.inc);
+    sim_destroy(s);
+}
+
+static void the_head_may_be_replaced_again_and_again(void **state)
+{
+    struct sim *s = boot();
+    size_t job = sim_submit(s, 2, 8, 60000, 7);
+
+    for (unsigned i = 0; i < 8; i++) {
+        sim_for(s, 200 + 37 * i);
+        replace_head(s);
+    }
+    dvm_wait_job(s, job, 7);
+    sim_destroy(s);
+}
+
+static void put_shrink(struct sim *s)
+{
+    uint32_t two[] = {5, 6};
+    struct api_campaign_request r = {
+        .sequence = 1, .kind = API_KIND_SHRINK, .deadline_s = -1, .ntargets = 2, .targets = two};
+
+    dvm_put_campaign(s, "down", &r);
+}
+
+/* From 10 ms on a keeper has it. */
+static void c21_a_shrink_is_completed_whenever_the_head_ends(void **state)
+{
+    for (uint64_t at = 10; at < 120; at++) {
+        struct sim *s = boot();
+
+        put_shrink(s);
+        sim_for(s, at);
+        replace_head_at_once(s);
+        dvm_wait_complete(s, "down", 60000);
+        sim_for(s, 10000);
+        assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS - 2);
+        assert_true(sim_parked(s, 5) && sim_parked(s, 6));
+        sim_destroy(s);
+    }
+}
+
+static void send_sigterm(struct sim *s, uint32_t vpid)
+{
+    sim_clock(s, vpid);
+    core_sigterm(sim_core(s, vpid));
+    sim_drain(s, vpid);
+}
+
+static bool has_exited(struct sim *s, void *arg)
+{
+    return sim_core(s, *(uint32_t *)arg) == NULL;
+}
+
+static void wait_exited(struct sim *s, uint32_t vpid, uint64_t within_ms)
+{
+    assert_true(sim_until(s, has_exited, &vpid, within_ms));
+}
+
+/* The next process is the head within a second of its start. */
+static void c21_a_head_that_gets_sigterm_hands_over(void **state)
+{
+    for (uint64_t at = 0; at < 150; at++) {
+        struct sim *s = boot();
+        uint64_t inc = core_inspect_epoch(sim_core(s, 0)).inc;
+        size_t job = sim_submit(s, 5, 6, 50, 9);
+
+        sim_for(s, at);
+        send_sigterm(s, 0);
+        wait_exited(s, 0, 100);
+        sim_for(s, DVM_AWAY_MS);
+        sim_start(s, 0);
+        assert_true(sim_until(s, is_head, NULL, 1000));
+        assert_true(core_inspect_epoch(sim_core(s, 0)).inc == inc);
+        dvm_wait_job(s, job, 9);
+        sim_destroy(s);
+    }
+}
+
+static void without_a_keeper_sigterm_ends_the_incarnation(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 1, .slots = 1, .keepers = true});
+    uint64_t inc;
+
+    assert_true(sim_until(s, is_head, NULL, 11000));
+    inc = core_inspect_epoch(sim_core(s, 0)).inc;
+    send_sigterm(s, 0);
+    wait_exited(s, 0, 20000);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 11000));
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc != inc);
+    sim_destroy(s);
+}
+
+/* A new head waits for nobody when the whole DVM ends. */
+static void members_that_get_sigterm_with_the_head_end_soon(void **state)
+{
+    struct sim *s = boot();
+
+    for (uint32_t v = 0; v <= MEMBERS; v++)
+        send_sigterm(s, v);
+    for (uint32_t v = 0; v <= MEMBERS; v++)
+        wait_exited(s, v, 4000);
+    sim_destroy(s);
+}
+
+/* Others get messages of the head until it ends; its last records do not reach the keepers. */
+static void c21_what_others_have_seen_is_kept(void **state)
+{
+    for (uint64_t at = 0; at < 200; at++) {
+        struct sim *s = boot_shape(MEMBERS, 8);
+        size_t job = sim_submit(s, 5, 6, 50, 9);
+        char nspace[JOB_NSPACE_MAX + 1] = "";
+
+        sim_for(s, at);
+        sim_partition(s, 1, 1);
+        sim_partition(s, 2, 1);
+        sim_for(s, 10);
+        if (sim_job(s, job)->accepted)
+            snprintf(nspace, sizeof(nspace), "%s", sim_job(s, job)->nspace);
+        sim_break(s, 0, 1);
+        sim_break(s, 0, 2);
+        sim_crash(s, 0);
+        sim_heal(s);
+        replace_head(s);
+        dvm_wait_job(s, job, 9);
+        assert_true(!*nspace || strcmp(nspace, sim_job(s, job)->nspace) == 0);
+        sim_destroy(s);
+    }
+}
+
+/* One keeper was left behind, and both are there when the new head asks. */
+static void c21_the_keeper_that_has_all_records_is_chosen(void **state)
+{
+    for (uint32_t behind = 1; behind <= 2; behind++) {
+        struct sim *s = boot_shape(MEMBERS, 8);
+        size_t job;
+
+        sim_stop(s, behind, true);
+        sim_submit(s, 4, 1, 1000, 0);
+        sim_for(s, 2500);
+        job = sim_submit(s, 4, 2, 1000, 5);
+        sim_for(s, 100);
+        assert_true(sim_job(s, job)->accepted);
+        sim_crash(s, 0);
+        sim_stop(s, behind, false);
+        sim_for(s, DVM_AWAY_MS);
+        sim_start(s, 0);
+        dvm_wait_job(s, job, 5);
+        sim_destroy(s);
+    }
+}
+
+static void a_daemon_joins_whenever_the_head_ends(void **state)
+{
+    for (uint64_t at = 0; at < 60; at++) {
+        struct sim *s =
+            dvm_boot(&(struct dvm_shape){.members = 4, .started = 3, .slots = 2, .keepers = true});
+
+        dvm_wait_wired(s, 3, 20000);
+        sim_start(s, 4);
+        sim_for(s, at);
+        replace_head_at_once(s);
+        dvm_wait_wired(s, 4, 60000);
+        sim_destroy(s);
+    }
+}
+
+static void a_keeper_that_hangs_holds_no_job_for_long(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    size_t job;
+
+    sim_stop(s, 2, true);
+    sim_for(s, 10);
+    job = sim_submit(s, 3, 1, 10, 4);
+    sim_for(s, 2500);
+    assert_true(sim_job(s, job)->done);
+    sim_destroy(s);
+}
+
+/* Records come all the time, so the other keeper never has the last group either. */
+static void c21_a_keeper_that_hangs_takes_no_other_with_it(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    sim_stop(s, 1, true);
+    for (unsigned i = 0; i < 1500; i++) {
+        if (i % 2 == 0)
+            sim_submit(s, 3, 1, 10, 0);
+        sim_for(s, 1);
+        assert_true(core_stats(sim_core(s, 0)).keepers >= 1);
+    }
+    assert_int_equal(core_stats(sim_core(s, 0)).left_behind, 1);
+    sim_destroy(s);
+}
+
+/* The head and its good keeper end; the other one was left behind before a member came anew. */
+static void c21_records_that_a_member_is_ahead_of_are_not_taken(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct epoch before = core_inspect_epoch(sim_core(s, 0));
+
+    sim_stop(s, 2, true);
+    sim_submit(s, 3, 1, 10, 0);
+    sim_for(s, 1500);
+    assert_int_equal(core_stats(sim_core(s, 0)).left_behind, 1);
+    sim_crash(s, 6);
+    sim_start(s, 6);
+    sim_for(s, 2000);
+    sim_crash(s, 1);
+    sim_crash(s, 0);
+    sim_stop(s, 2, false);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc != before.inc);
+    dvm_wait_wired(s, MEMBERS - 1, 60000);
+    sim_destroy(s);
+}
+
+static uint64_t most_known_epoch(struct sim *s)
+{
+    uint64_t most = 0;
+
+    for (uint32_t v = 1; v <= MEMBERS; v++) {
+        const struct members *m = core_inspect_members(sim_core(s, v));
+        uint64_t ctr = members_epoch(m, members_get(m, VPID_HEAD)).ctr;
+
+        most = ctr > most ? ctr : most;
+    }
+    return most;
+}
+
+/* Nobody has the records of the second one. */
+static void c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch(void **state)
+{
+    for (uint64_t after = 0; after < 30; after++) {
+        struct sim *s = boot_shape(MEMBERS, 8);
+        uint64_t inc = core_inspect_epoch(sim_core(s, 0)).inc, known;
+        size_t job = sim_submit(s, 5, 6, 20000, 9);
+
+        sim_for(s, 500);
+        replace_head(s);
+        sim_for(s, after);
+        sim_break(s, 0, 1);
+        sim_break(s, 0, 2);
+        sim_crash(s, 0);
+        sim_for(s, DVM_AWAY_MS);
+        known = most_known_epoch(s);
+        sim_start(s, 0);
+        assert_true(sim_until(s, is_head, NULL, 30000));
+        assert_true(core_inspect_epoch(sim_core(s, 0)).inc == inc);
+        assert_true(core_inspect_epoch(sim_core(s, 0)).ctr > known);
+        dvm_wait_job(s, job, 9);
+        sim_destroy(s);
+    }
+}
+
+/* Each has 64 KiB; groups come so often that the last one is never acknowledged. */
+static void submit_large(struct sim *s, uint32_t client, char *bytes)
+{
+    char *argv[] = {"1", "0", NULL};
+    char *env[] = {bytes, NULL};
+    struct job_app app = {.argv = argv, .env = env, .cwd = "/", .nprocs = 1};
+    struct job_spec spec = {.parent_nspace = "", .napps = 1, .apps = &app};
+
+    sim_clock(s, 1);
+    core_submit(sim_core(s, 1), client, &spec);
+    sim_drain(s, 1);
+}
+
+static void a_steady_load_stops_no_stream(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){
+        .members = 2, .started = 2, .radix = 8, .slots = 8, .delay_ms = 40, .keepers = true});
+    char bytes[64 << 10];
+
+    memset(bytes, 'x', sizeof(bytes) - 1);
+    bytes[1] = '=';
+    bytes[sizeof(bytes) - 1] = '\0';
+    dvm_wait_wired(s, 2, 20000);
+    sim_for(s, 500);
+    for (uint32_t i = 0; i < 600; i++) {
+        submit_large(s, i, bytes);
+        sim_for(s, 10);
+        assert_int_equal(core_stats(sim_core(s, 0)).keepers, 2);
+    }
+    sim_destroy(s);
+}
+
+static void cut_off(struct sim *s, uint32_t vpid)
+{
+    sim_partition(s, vpid, 1);
+    sim_break(s, 0, vpid);
+}
+
+/* Two keepers are cut off, and the next two before they have a snapshot. */
+static void streams_that_lead_nowhere_make_room(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    uint32_t now[2];
+
+    sim_stop(s, 3, true);
+    sim_stop(s, 4, true);
+    cut_off(s, 1);
+    cut_off(s, 2);
+    sim_for(s, 100);
+    cut_off(s, 3);
+    cut_off(s, 4);
+    sim_for(s, 100);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
+    assert_int_equal(core_inspect_keepers(sim_core(s, 0), now, 2), 2);
+    assert_true(now[0] + now[1] == 5 + 6);
+    sim_destroy(s);
+}
+
+/* Vpids 1 and 2 have old records, and call first with most others; 3 and 4 have all records. */
+static void c21_keepers_that_were_left_behind_are_not_believed_alone(void **state)
+{
+    const struct sim_want on_5 = {.ranks = 2, .run_ms = 3000, .code = 5, .nhosts = 1, .hosts = {5}};
+    struct sim *s = boot_shape(MEMBERS, 8);
+    size_t job;
+
+    for (uint32_t v = 1; v <= 2; v++) {
+        cut_off(s, v);
+        sim_for(s, 100);
+    }
+    job = sim_submit_job(s, 5, &on_5);
+    sim_for(s, 100);
+    assert_true(sim_job(s, job)->accepted);
+    sim_crash(s, 0);
+    sim_heal(s);
+    for (uint32_t v = 3; v <= 4; v++)
+        sim_partition(s, v, 1);
+    sim_for(s, DVM_AWAY_MS);
+    sim_start(s, 0);
+    sim_for(s, 1500);
+    sim_heal(s);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+}
+
+/* Vpids 1 and 2 call, the other four do not; `again_at`: both call once more from then on. */
+static uint64_t await_two_callers(uint64_t again_at)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    uint64_t begun;
+
+    sim_crash(s, 0);
+    for (uint32_t v = 3; v <= MEMBERS; v++)
+        sim_partition(s, v, 1);
+    sim_for(s, DVM_AWAY_MS);
+    sim_start(s, 0);
+    if (again_at) {
+        sim_for(s, again_at - sim_now(s));
+        sim_break_half(s, 1, 0, 5000);
+        sim_break_half(s, 2, 0, 5000);
+    }
+    assert_true(sim_until(s, is_head, NULL, 20000));
+    begun = sim_now(s);
+    sim_destroy(s);
+    return begun;
+}
+
+/* Else four callers of six would be enough. */
+static void a_member_that_calls_twice_counts_once(void **state)
+{
+    uint64_t begun = await_two_callers(0);
+
+    assert_true(await_two_callers(begun - 4500) >= begun);
+}
+
+/* Its records are not acknowledged, since both keepers hang. */
+static void sigterm_ends_the_incarnation_if_no_keeper_gets_the_last_records(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    uint64_t inc = core_inspect_epoch(sim_core(s, 0)).inc;
+
+    sim_stop(s, 1, true);
+    sim_stop(s, 2, true);
+    sim_submit(s, 3, 1, 1000, 0);
+    sim_for(s, 10);
+    send_sigterm(s, 0);
+    wait_exited(s, 0, 60000);
+    sim_stop(s, 1, false);
+    sim_stop(s, 2, false);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc != inc);
+    sim_destroy(s);
+}
+
+static void forge_message(struct sim *s, uint32_t from, const struct msg *m)
+{
+    struct frame f = {.type = m->type,
+                      .src = from,
+                      .dst = VPID_NONE,
+                      .src_epoch = core_inspect_epoch(sim_core(s, from)),
+                      .version = core_stats(sim_core(s, from)).version};
+    BUF_AUTO struct buf b = {0};
+
+    buf_init(&b, MSG_DATA_MAX);
+    frame_encode(&b, &f);
+    msg_encode(&b, m);
+    assert_true(sim_forge(s, from, 0, &b));
+    sim_for(s, 10);
+}
+
+/* Vpid 3 claims to have the latest records, and sends garbage. */
+static void records_that_are_damaged_are_not_taken(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct msg kept = {.type = MSG_KEPT, .kept = {.ctr = 1, .seq = 1u << 30, .callers = MEMBERS}};
+    struct msg all = {.type = MSG_RECORDS,
+                      .records = {.begins = true,
+                                  .ends = true,
+                                  .snapshot = true,
+                                  .data = (const uint8_t *)"garbage",
+                                  .len = 7}};
+    uint64_t inc = core_inspect_epoch(sim_core(s, 0)).inc;
+
+    sim_crash(s, 0);
+    sim_partition(s, 1, 1);
+    sim_partition(s, 2, 1);
+    sim_for(s, DVM_AWAY_MS);
+    sim_start(s, 0);
+    sim_for(s, 2200); /* all others have called */
+    forge_message(s, 3, &kept);
+    sim_heal(s);
+    sim_for(s, 2000);
+    assert_false(is_head(s, NULL));
+    forge_message(s, 3, &all);
+    assert_true(sim_until(s, is_head, NULL, 3000));
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc == inc);
+    sim_destroy(s);
+}
+
+struct answers {
+    size_t n;
+    bool kept; /* a keeper has acknowledged records */
+};
+
+static void note_action(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct answers *a = arg;
+
+    if (act->kind != OUT_ANSWER)
+        return;
+    assert_int_equal(vpid, 0);
+    assert_int_equal(act->answer.number, 7);
+    assert_true(a->kept);
+    a->n++;
+}
+
+static void put_and_answer(struct sim *s)
+{
+    uint32_t one[] = {6};
+    struct api_campaign_request r = {
+        .sequence = 1, .kind = API_KIND_SHRINK, .deadline_s = -1, .ntargets = 1, .targets = one};
+    struct core *head = sim_core(s, 0);
+    struct api_campaign record;
+    enum api_reason reason;
+    struct out_act act;
+
+    sim_clock(s, 0);
+    assert_int_equal(core_campaign_put(head, "c", &r, &record, &reason, NULL), 0);
+    api_campaign_free(&record);
+    while (core_next_records(head, &act))
+        out_act_free(&act);
+    assert_true(core_holds(head));
+    core_answer(head, 7);
+    sim_drain(s, 0);
+}
+
+static void an_answer_of_the_control_api_waits_for_the_keepers(void **state)
+{
+    struct answers a = {0};
+    struct sim_hooks h = {.arg = &a, .action = note_action};
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    sim_watch(s, &h);
+    put_and_answer(s);
+    assert_int_equal(a.n, 0);
+    sim_for(s, 1); /* RECORDS are under way, KEPT is not */
+    assert_int_equal(a.n, 0);
+    a.kept = true;
+    sim_for(s, 10);
+    assert_int_equal(a.n, 1);
+    sim_destroy(s);
+}
+
+static void an_answer_waits_for_keepers_that_hang_no_longer_than_a_second(void **state)
+{
+    struct answers a = {0};
+    struct sim_hooks h = {.arg = &a, .action = note_action};
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    sim_watch(s, &h);
+    sim_stop(s, 1, true);
+    sim_stop(s, 2, true);
+    put_and_answer(s);
+    sim_for(s, 900);
+    a.kept = true;
+    sim_for(s, 200);
+    assert_int_equal(a.n, 1);
+    sim_destroy(s);
+}
+
+static void a_first_head_begins_soon_after_its_members_call(void **state)
+{
+    struct sim *s =
+        dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .slots = 2, .keepers = true});
+
+    assert_true(sim_until(s, is_head, NULL, 3000));
+    dvm_wait_wired(s, 3, 100);
+    sim_destroy(s);
+}
+
+static void a_first_head_without_members_begins_too(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 3, .slots = 2, .keepers = true});
+
+    assert_true(sim_until(s, is_head, NULL, 11000));
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_epochs_of_the_members_and_the_incarnation_stay),
+        cmocka_unit_test(c21_a_running_job_ends_with_its_own_code),
+        cmocka_unit_test(a_job_that_a_keeper_saves_is_not_bound_to_the_head),
+        cmocka_unit_test(c21_a_job_goes_on_whenever_the_head_ends),
+        cmocka_unit_test(c21_one_keeper_is_enough),
+        cmocka_unit_test(without_keepers_that_live_a_new_incarnation_begins),
+        cmocka_unit_test(the_next_members_keep_the_records_when_keepers_depart),
+        cmocka_unit_test(the_head_may_be_replaced_again_and_again),
+        cmocka_unit_test(c21_a_shrink_is_completed_whenever_the_head_ends),
+        cmocka_unit_test(c21_a_head_that_gets_sigterm_hands_over),
+        cmocka_unit_test(without_a_keeper_sigterm_ends_the_incarnation),
+        cmocka_unit_test(members_that_get_sigterm_with_the_head_end_soon),
+        cmocka_unit_test(c21_what_others_have_seen_is_kept),
+        cmocka_unit_test(c21_the_keeper_that_has_all_records_is_chosen),
+        cmocka_unit_test(a_daemon_joins_whenever_the_head_ends),
+        cmocka_unit_test(a_keeper_that_hangs_holds_no_job_for_long),
+        cmocka_unit_test(c21_a_keeper_that_hangs_takes_no_other_with_it),
+        cmocka_unit_test(c21_records_that_a_member_is_ahead_of_are_not_taken),
+        cmocka_unit_test(c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch),
+        cmocka_unit_test(a_steady_load_stops_no_stream),
+        cmocka_unit_test(streams_that_lead_nowhere_make_room),
+        cmocka_unit_test(c21_keepers_that_were_left_behind_are_not_believed_alone),
+        cmocka_unit_test(a_member_that_calls_twice_counts_once),
+        cmocka_unit_test(sigterm_ends_the_incarnation_if_no_keeper_gets_the_last_records),
+        cmocka_unit_test(records_that_are_damaged_are_not_taken),
+        cmocka_unit_test(an_answer_of_the_control_api_waits_for_the_keepers),
+        cmocka_unit_test(an_answer_waits_for_keepers_that_hang_no_longer_than_a_second),
+        cmocka_unit_test(a_first_head_begins_soon_after_its_members_call),
+        cmocka_unit_test(a_first_head_without_members_begins_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Knows which members have the records of the simulated head when its process ends.
+ *
+ * In: the end of the head's process; time until the next one begins. Out: whether the next one must
+ * have all that others have seen, and whether the former one knew more.
+ *
+ * A head that asks has no state yet: sim_head() is NULL, and its end changes nothing.
+ *
+ * Invariants: a keeper that was in sync at the end counts while it runs in the same epoch, is not
+ * cut off, and has called the new head. sim_kept_step() is called at least four times a second.
+ *
+ * Limits: whether a new head has waited long enough for a call is not known here. */
+#include "dvm/protocol/core/core_inspect.h"
+#include "dvm/sim/sim_private.h"
+
+struct core *sim_head(const struct sim *s)
+{
+    struct core *c = s->nodes[VPID_HEAD].core;
+
+    return c && core_inspect_head(c) ? c : NULL;
+}
+
+bool sim_has_keepers(const struct sim *s)
+{
+    return s->opts.keepers;
+}
+
+static struct epoch keeper_epoch(const struct sim *s, uint32_t vpid)
+{
+    const struct core *c = s->nodes[vpid].core;
+
+    return c ? core_inspect_epoch(c) : (struct epoch){0, 0};
+}
+
+void sim_kept_end(struct sim *s, uint32_t vpid)
+{
+    const struct core *head = vpid == VPID_HEAD && s->opts.keepers ? sim_head(s) : NULL;
+    uint32_t vpids[SIM_KEEPERS_MAX];
+    struct kept *k = &s->kept;
+    size_t n;
+
+    if (!head)
+        return;
+    k->more = core_holds(head);
+    n = core_inspect_keepers(head, vpids, SIM_KEEPERS_MAX);
+    k->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct epoch e = keeper_epoch(s, vpids[i]);
+
+        if (members_current(core_inspect_members(head), vpids[i], e))
+            k->at[k->n++] = (struct kept_at){vpids[i], e, false};
+    }
+}
+
+void sim_kept_step(struct sim *s)
+{
+    struct kept *k = &s->kept;
+
+    if (sim_head(s))
+        return;
+    for (size_t i = k->n; i-- > 0;) {
+        const struct node *n = &s->nodes[k->at[i].vpid];
+
+        if (!n->core || !epoch_eq(keeper_epoch(s, k->at[i].vpid), k->at[i].epoch) || n->stopped ||
+            n->group != s->nodes[VPID_HEAD].group)
+            k->at[i] = k->at[--k->n];
+    }
+}
+
+void sim_kept_start(struct sim *s)
+{
+    for (size_t i = 0; i < s->kept.n; i++)
+        s->kept.at[i].called = false;
+}
+
+void sim_kept_frame(struct sim *s, const struct buf *frame)
+{
+    struct cur c = cur_of(frame->data, frame->len);
+    struct frame f;
+
+    if (frame_decode(&c, &f, NULL) < 0 || f.type != MSG_HELLO)
+        return;
+    for (size_t i = 0; i < s->kept.n; i++) {
+        struct kept_at *at = &s->kept.at[i];
+
+        at->called |= at->vpid == f.src && epoch_eq(at->epoch, f.src_epoch);
+    }
+}
+
+bool sim_is_kept(const struct sim *s)
+{
+    bool is = false;
+
+    for (size_t i = 0; i < s->kept.n; i++)
+        is |= s->kept.at[i].called;
+    return is;
+}
+
+bool sim_knew_more(const struct sim *s)
+{
+    return s->kept.more;
+}
+
+void sim_end_keepers(struct sim *s, bool all)
+{
+    uint32_t vpids[SIM_KEEPERS_MAX];
+    size_t n = sim_head(s) ? core_inspect_keepers(sim_head(s), vpids, SIM_KEEPERS_MAX) : 0;
+
+    sim_crash(s, VPID_HEAD);
+    for (size_t i = 0; i < (all || n == 0 ? n : 1); i++)
+        sim_crash(s, vpids[i]);
+}

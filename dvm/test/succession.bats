@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The head's process is killed and started again by hand, without its supervisor: jobs, members and the size of the DVM
+# stay (docs/head.md).
+
+# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2016  # what is for the ranks' shell, is for it
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+setup_file() { build_all; }
+setup() { new_dvm_dir; }
+teardown() {
+    end_dvm
+    [ -z "${heir:-}" ] || wait_end "$heir"
+}
+
+# kill_head: SIGKILL to the daemon itself; its command line and ports are kept for start_heir.
+kill_head() {
+    end_supervisor
+    local dir=$DVM_SESSION_DIR/0 spawner
+    spawner=$(spawner_of 0)
+    mapfile -d '' -t head_line < "/proc/$(daemon_of 0)/cmdline"
+    head_ports=$(cat "$dir/ports.json")
+    kill -KILL "$(daemon_of 0)"
+    wait_end "$spawner"
+}
+
+# start_heir: another process of the head, with the arguments of the former one and at its ports.
+start_heir() {
+    local dir=$DVM_SESSION_DIR/0
+    rm "$dir/ports.json"
+    "${head_line[@]}" --join-port "$(jq .join <<< "$head_ports")" --control-port "$(jq .control <<< "$head_ports")" \
+        >> "$dir/prted.log" 2>&1 3>&- &
+    heir=$!
+    echo "$heir $(cut -d' ' -f22 "/proc/$heir/stat")" > "$dir/pid"
+    eventually test -e "$dir/ports.json"
+}
+
+all_wired() { [ "$(view '[.members[] | select(.state == "wired" and .vpid > 0)] | length')" = "$1" ]; }
+incarnation() { view .incarnation; }
+
+@test "a job of all members that was submitted at a member goes on, and ends with its own code and all its output" {
+    start_dvm 3 --slots 2
+    local before
+    before=$(incarnation)
+    hold_job held 6 --dvm "$DVM_SESSION_DIR/1"
+    kill_head
+    start_heir
+    eventually all_wired 3
+    [ "$(incarnation)" = "$before" ]
+    [ "$(view '.jobs | length')" -eq 1 ]
+    [ "$(ranks_of held | wc -l)" -eq 6 ]
+    release_job held 6
+    end_job held
+    [ "$code" -eq 0 ]
+    [ "$(grep -c "released on" <<< "$said")" -eq 6 ]
+    prun -n 6 true
+}
+
+@test "jobs that end, and that are submitted, while there is no head end with their own codes" {
+    start_dvm 2 --slots 2
+    hold_job held 4 --dvm "$DVM_SESSION_DIR/1"
+    kill_head
+    release_job held 4
+    timeout "$limit" "$bin/prun" --dvm "$DVM_SESSION_DIR/2" -n 1 sh -c 'exit 7' 3>&- &
+    local other=$!
+    local ranks
+    mapfile -t ranks < <(ranks_of held)
+    wait_end "${ranks[@]}"
+    start_heir
+    end_job held
+    [ "$code" -eq 0 ]
+    [ "$(grep -c "released on" <<< "$said")" -eq 4 ]
+    local status=0
+    wait "$other" || status=$?
+    [ "$status" -eq 7 ]
+}
+
+@test "a second head in the directory of one that runs does not start" {
+    start_dvm 1
+    local line
+    mapfile -d '' -t line < "/proc/$(daemon_of 0)/cmdline"
+    run "${line[@]}"
+    [ "$status" -eq 1 ]
+    prun -n 1 true
+}
+
+@test "damaged records are cut off where the damage begins, and the DVM goes on with what is before" {
+    start_dvm 2
+    kill_head
+    printf 'damage' >> "$DVM_SESSION_DIR/0/records"
+    start_heir
+    eventually all_wired 2
+    prun -n 2 true
+}
+
+@test "an orderly end leaves no records" {
+    start_dvm 1
+    [ -s "$DVM_SESSION_DIR/0/records" ]
+    local spawner supervisor
+    spawner=$(spawner_of 0)
+    supervisor=$(supervisor)
+    kill -TERM "$(daemon_of 0)"
+    wait_end "$spawner" "$supervisor" # it has nothing to go on with
+    [ ! -e "$DVM_SESSION_DIR/0/records" ]
+    [ -z "$(daemon_of 0)" ]
+}
+
+# keep_at_members: from now on the head's records are at members alone.
+keep_at_members() {
+    kill_head
+    head_line+=(--keepers)
+    start_heir
+    eventually all_wired "$1"
+    eventually kept_by "$1"
+}
+
+metric() { curl -s "127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/0/ports.json")/metrics" | awk -v name="$1" '$1 == name { print $2 }'; }
+kept_by() { [ "$(metric dvm_keepers)" -eq "$(($1 < 2 ? $1 : 2))" ]; }
+
+waits() { [ "$(view '[.jobs[] | select(.state == "VM_READY")] | length')" -eq 1 ]; }
+
+@test "the output of a job that ends while its keeper is new is complete" {
+    start_dvm 1 --slots 1
+    keep_at_members 1
+    local i
+    for i in $(seq 12); do
+        prte resize 0 > "$BATS_TEST_TMPDIR/resize"
+        timeout --kill-after=10 "$limit" "$bin/prun" -n 1 echo ran > "$BATS_TEST_TMPDIR/out.$i" 2>&1 3>&- &
+        eventually waits
+        prte resize 1 > "$BATS_TEST_TMPDIR/resize"
+        wait $!
+        [ "$(cat "$BATS_TEST_TMPDIR/out.$i")" = ran ]
+    done
+}
+
+# lose_head: SIGKILL, and its records are lost too.
+lose_head() {
+    wait_end "$heir" & # it is our child
+    kill_head
+    rm -f "$DVM_SESSION_DIR/0/records"
+}
+
+@test "a head that has lost its directory asks the members, and a job of all of them ends with its own code" {
+    start_dvm 3 --slots 2
+    keep_at_members 3
+    local before
+    before=$(incarnation)
+    hold_job held 6 --dvm "$DVM_SESSION_DIR/1"
+    lose_head
+    start_heir
+    eventually all_wired 3
+    [ "$(incarnation)" = "$before" ]
+    [ "$(ranks_of held | wc -l)" -eq 6 ]
+    release_job held 6
+    end_job held
+    [ "$code" -eq 0 ]
+    [ "$(grep -c "released on" <<< "$said")" -eq 6 ]
+    prun -n 6 true
+}
+
+@test "SIGTERM of a head whose records members keep ends no job, and the next head goes on" {
+    start_dvm 2 --slots 2
+    keep_at_members 2
+    rm "$DVM_SESSION_DIR/0/records"
+    local before
+    before=$(incarnation)
+    hold_job held 4 --dvm "$DVM_SESSION_DIR/1"
+    head_ports=$(cat "$DVM_SESSION_DIR/0/ports.json")
+    kill -TERM "$(daemon_of 0)"
+    wait_end "$heir"
+    [ ! -e "$DVM_SESSION_DIR/0/records" ]
+    start_heir
+    eventually all_wired 2
+    [ "$(incarnation)" = "$before" ]
+    release_job held 4
+    end_job held
+    [ "$code" -eq 0 ]
+    [ "$(grep -c "released on" <<< "$said")" -eq 4 ]
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# What a cluster's other programs and rules expect of an operator, against a real kube-apiserver and etcd: strict
+# validation, dry runs that admission refuses, users of the pods, budgets, queues, other controllers.
+
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
+
+bats_require_minimum_version 1.5.0
+load lib
+
+setup_file() { start_api; }
+teardown_file() { stop_api; }
+setup() { new_namespace; }
+teardown() { end_programs; }
+
+message_of() { status_of "{.status.conditions[?(@.type==\"$1\")].message}"; }
+
+@test "a misspelt field of a pod is named, and no StatefulSet is made" {
+    start_operator
+    make_cluster 2 '"template": {"spec": {"tolerationz": []}}'
+    condition Progressing TemplateRefused
+    [[ $(message_of Progressing) == *'unknown field "spec.tolerationz"'* ]]
+    run kn get sts
+    [ "$output" = "No resources found in $ns namespace." ]
+    kn patch dvm x --type json -p '[{"op": "remove", "path": "/spec/template"}]' >&2
+    appears sts/x
+}
+
+# refuse_dry_runs: admission refuses each dry run of a pod, as a webhook may do that cannot judge one.
+refuse_dry_runs() {
+    k apply -f - >&2 << END
+{"apiVersion": "v1", "kind": "List", "items": [
+ {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy", "metadata": {"name": "$ns"}, "spec":
+  {"matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]},
+   "validations": [{"expression": "!request.dryRun", "message": "no dry runs here"}]}},
+ {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": "$ns"}, "spec":
+  {"policyName": "$ns", "validationActions": ["Deny"], "matchResources": {"namespaceSelector":
+   {"matchLabels": {"kubernetes.io/metadata.name": "$ns"}}}}}]}
+END
+    local limit=$((SECONDS + 60))
+    while dry_pod > /dev/null 2>&1; do [ "$SECONDS" -lt "$limit" ]; done
+}
+dry_pod() {
+    jq -n '{apiVersion: "v1", kind: "Pod", metadata: {name: "p"}, spec: {containers: [{name: "c", image: "i",
+        securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: ["ALL"]}}}],
+        securityContext: {runAsNonRoot: true, seccompProfile: {type: "RuntimeDefault"}}}}' | kn create --dry-run=server -f -
+}
+
+@test "where admission refuses dry runs the condition names the way out, and the annotation is one" {
+    refuse_dry_runs
+    start_operator
+    make_cluster 2
+    condition Progressing TemplateRefused
+    [[ $(message_of Progressing) == *"no dry runs here"*"dvm.openpmix.io/dry-run=skip"* ]]
+    kn annotate dvm x dvm.openpmix.io/dry-run=skip >&2
+    appears sts/x
+    appears sts/x-head
+}
+
+@test "the user of the pods is that of the spec; FromNamespace names none" {
+    start_operator
+    make_cluster 1
+    becomes '{.spec.template.spec.securityContext.runAsUser}' 65532 sts/x
+    kn patch dvm x --type merge -p '{"spec": {"security": {"runAsUser": 1000700000}}}' >&2
+    becomes '{.spec.template.spec.securityContext.fsGroup}' 1000700000 sts/x-head
+    becomes '{.spec.template.spec.securityContext.runAsUser}' 1000700000 sts/x
+    make_cluster 1 '"security": {"runAsUser": "FromNamespace"}'
+    until_true 30 names_no_user
+    for value in '"root"' 0; do
+        run kn patch dvm x --type merge -p "{\"spec\": {\"security\": {\"runAsUser\": $value}}}"
+        [ "$status" -ne 0 ]
+    done
+}
+names_no_user() { [ "$(kn get sts x -o json | jq -c '.spec.template.spec.securityContext | keys')" = '["runAsNonRoot","seccompProfile"]' ]; }
+
+@test "budgets are those of spec.disruption" {
+    start_operator
+    make_cluster 4 '"disruption": {"maxUnavailable": 2, "headMaxUnavailable": 0}'
+    becomes '{.spec.maxUnavailable}' 2 pdb/x
+    becomes '{.spec.maxUnavailable}' 0 pdb/x-head
+    kn patch dvm x --type merge -p '{"spec": {"disruption": {"maxUnavailable": 0}}}' >&2
+    becomes '{.spec.maxUnavailable}' 0 pdb/x
+}
+
+@test "an object that another controller manages is left alone, and its manager cannot be changed" {
+    start_operator
+    kn apply -f - >&2 << END
+{"apiVersion": "dvm.openpmix.io/v1alpha1", "kind": "DvmCluster", "metadata": {"name": "y"}, "spec": {"managedBy": "example.org/other"}}
+END
+    make_cluster 1
+    appears sts/x
+    [ "$(kn get dvm x -o jsonpath='{.spec.managedBy}')" = dvm.openpmix.io/dvm-operator ]
+    run kn get sts/y secret/y-ca
+    [ "$status" -ne 0 ]
+    [ "$(kn get dvm y -o jsonpath='{.status}')" = "" ]
+    run kn patch dvm y --type merge -p '{"spec": {"managedBy": "dvm.openpmix.io/dvm-operator"}}'
+    [[ $output == *"managedBy cannot be changed"* ]]
+}
+
+@test "the label of a queue, a scheduler and a pod group reach the objects that they are for" {
+    start_operator
+    kn apply -f - >&2 << END
+{"apiVersion": "dvm.openpmix.io/v1alpha1", "kind": "DvmCluster",
+ "metadata": {"name": "x", "labels": {"kueue.x-k8s.io/queue-name": "team"}},
+ "spec": {"replicas": 2, "image": "example.test/daemon:1", "template":
+  {"metadata": {"labels": {"scheduling.x-k8s.io/pod-group": "gang"}}, "spec": {"schedulerName": "gang-scheduler"}}}}
+END
+    appears sts/x
+    kn get sts x x-head -o json | jq -e '.items | length == 2 and all(.[]; .metadata.labels["kueue.x-k8s.io/queue-name"] == "team"
+        and .spec.template.metadata.labels["scheduling.x-k8s.io/pod-group"] == "gang"
+        and .spec.template.spec.schedulerName == "gang-scheduler")' >&2
+    kn label dvm x kueue.x-k8s.io/queue-name=other --overwrite >&2
+    becomes '{.metadata.labels.kueue\.x-k8s\.io/queue-name}' other sts/x
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# The operator is killed at each of its writes: the server has carried the write out, the answer does not arrive. A step
+# is repeated: the operator is killed at its first write, then at its second, and so on, until the step has no further
+# write. After each kill another operator begins; the end state is right, no campaign runs twice, nothing of others is
+# touched.
+
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
+
+load lib
+
+setup_file() {
+    start_api
+    start_manager statefulset-controller,garbage-collector-controller,namespace-controller
+}
+
+teardown_file() {
+    end_manager
+    stop_api
+}
+
+setup() {
+    manager_built || skip "kube-controller-manager not built"
+    new_namespace
+    start_proxy
+    bystanders > "$dir/bystanders"
+}
+
+teardown() {
+    [ "${BATS_TEST_COMPLETED:-}" != 1 ] || untouched
+    end_programs
+}
+
+# reach SECONDS COMMAND...: until the command succeeds; an operator that was killed is followed by another one.
+reach() {
+    local limit=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$limit" ] || { echo "not in time after a kill at write $n: $*"; return 1; }
+        kill -0 "$(cat "$dir/operator.pid")" 2> /dev/null || start_operator
+        sleep 0.05
+    done
+}
+
+until_true() { reach "$@"; } # for the functions of lib.bash
+
+# killed_at_each_write STEP LEAST: until a run of the step has no further write; there are LEAST of them at least.
+killed_at_each_write() {
+    local kills=0
+    for n in {1..60}; do
+        proxy forget
+        proxy "kill?pid=$(cat "$dir/operator.pid")&after=$n"
+        "$1"
+        quiet
+        if [ "$(requests ' kill$')" -eq 0 ]; then
+            echo "# killed at each of $kills writes" >&3
+            [ "$kills" -ge "$2" ]
+            return
+        fi
+        kills=$((kills + 1))
+        kill -0 "$(cat "$dir/operator.pid")" 2> /dev/null || start_operator
+    done
+    echo "the step has no end"
+    return 1
+}
+
+# cluster JQ: true if the filter holds for the status; conditions by type in $c.
+cluster() {
+    kn get dvm x -o json 2> /dev/null |
+        jq -e "([.status.conditions[]? | {(.type): .status}] | add) as \$c | .status as \$s | $1" > /dev/null
+}
+has_members() { cluster "\$s.replicas == $1 and \$s.readyReplicas == $1 and \$s.campaign == null and \$c.Ready == \"True\" and \$c.Available == \"True\""; }
+gone() { [ "$(kn get "$kinds" -o name)" = "$before" ]; }
+has_objects() { [ "$(kn get "$kinds" -o name | wc -l)" -eq "$1" ]; }
+has_object() { kn get "$@" > /dev/null 2>&1; }
+
+one_authority() {
+    local role
+    for role in head member operator user; do secret_file "x-$role" ca.crt | cmp - <(secret_file x-ca tls.crt) || return 1; done
+    secret_file x-head tls.crt > "$dir/head.crt"
+    secret_file x-ca tls.crt > "$dir/authority.crt"
+    openssl verify -CAfile "$dir/authority.crt" "$dir/head.crt" > /dev/null
+}
+
+# Deletion is part of the step: the operator is killed in it too if it writes something.
+created_and_deleted() {
+    make_cluster 1
+    reach 60 has_object secret/x-user
+    start_head
+    reach 60 has_members 1
+    one_authority
+    reach 60 has_objects "$whole"
+    kn delete dvm x --timeout=60s >&2
+    kill -KILL "$(cat "$dir/head.pid")"
+    reach 60 gone
+}
+
+@test "C18: killed at each write of a creation and a deletion" {
+    kinds=pods,services,secrets,statefulsets,poddisruptionbudgets
+    before=$(kn get "$kinds" -o name)
+    whole=$(($(wc -l <<< "$before") + 13)) # two pods, sets, Services and budgets each, five Secrets
+    start_operator
+    killed_at_each_write created_and_deleted 10
+}
+
+shrinks() { asked | grep -o 'shrink-[0-9]*-[0-9a-f]*' | sort -u | wc -l; }
+
+scaled_up_and_down() {
+    local stays ids
+    stays=$(uid_of pod/x-1) ids=$(shrinks)
+    scale 3
+    reach 60 has_members 3
+    scale 1
+    reach 60 has_members 1
+    [ "$(uid_of pod/x-1)" = "$stays" ]
+    [ "$(shrinks)" -eq $((ids + 1)) ]
+}
+
+@test "C18: killed at each write of a growth and a shrink: one campaign each time" {
+    running 1
+    reach 60 has_members 1
+    killed_at_each_write scaled_up_and_down 6
+}
+
+image_of() { kn get pod "$1" -o jsonpath='{.spec.containers[0].image}' 2> /dev/null; }
+
+# is_new POD IMAGE UID: another pod with that image is there; it runs, and its daemon has joined.
+is_new() {
+    [ "$(image_of "$1")" = "$2" ] && [ "$(uid_of "pod/$1")" != "$3" ] || return 1
+    runs "$1"
+    order "join?vpid=${1#x-}"
+}
+
+updates() { asked | grep -o 'update-[0-9]*-[0-9a-f]*' | sort -u | wc -l; }
+
+updated() {
+    local first ids head
+    first=$(uid_of pod/x-1) head=$(uid_of pod/x-head-0) ids=$(updates)
+    kn patch dvm x --type merge -p "{\"spec\": {\"image\": \"example.test/daemon:$((100 + n))\"}}" >&2
+    reach 60 is_new x-1 "example.test/daemon:$((100 + n))" "$first"
+    # shellcheck disable=SC2016  # jq's variables
+    reach 60 cluster '$s.campaign == null and $s.updatedReplicas == 1 and $s.readyReplicas == 1'
+    [ "$(uid_of pod/x-head-0)" = "$head" ]
+    [ "$(updates)" -eq $((ids + 1)) ]
+}
+
+@test "C18: killed at each write of a rolling update: one campaign each time, and the head's pod stays" {
+    running 1
+    reach 60 has_members 1
+    runs x-1
+    reach 60 has_object pod/x-head-0
+    runs x-head-0
+    killed_at_each_write updated 8
+}
