@@ -170,6 +170,24 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
                    from, who.vpid, (unsigned long long)(sim_now(c->sim) - x->up_ms));
 }
 
+/* Those of a former head are dropped, it has taken them with it. */
+static void take_told(const struct check *c, struct seen_life *life)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < life->nwaiting; i++) {
+        const struct seen_report *r = &life->waiting[i];
+
+        if (r->head_ctr != (uint32_t)c->head.ctr)
+            continue;
+        if (r->seq > core_inspect_taken(sim_core(c->sim, 0), life->id.vpid, r->traffic))
+            life->waiting[kept++] = *r;
+        else if (r->version > life->told)
+            life->told = r->version;
+    }
+    life->nwaiting = kept;
+}
+
 void check_told(struct check *c, const struct frame *f, struct cur *body)
 {
     struct seen_life *life = life_of(c, f->src, f->src_epoch);
@@ -177,8 +195,10 @@ void check_told(struct check *c, const struct frame *f, struct cur *body)
 
     if (msg_decode(body, f->type, &m, NULL) < 0)
         return;
-    if (m.report.version > life->told)
-        life->told = m.report.version;
+    take_told(c, life);
+    life->waiting = xrealloc(life->waiting, (life->nwaiting + 1) * sizeof(*life->waiting));
+    life->waiting[life->nwaiting++] =
+        (struct seen_report){f->dst_ctr, f->traffic, f->seq, m.report.version};
     msg_free(&m);
 }
 
@@ -210,6 +230,7 @@ void check_loss(struct check *c, uint32_t vpid, uint64_t ctr)
     struct seen_life *life = life_of(c, vpid, t.epoch);
 
     life->lost = true;
+    take_told(c, life);
     if (!x || !epoch_eq(core_inspect_epoch(x), t.epoch) || life->reported ||
         was_waited_for(c, 0, &t) || is_hung(c, 0, &t) || is_silent(c, life))
         return;
@@ -336,6 +357,7 @@ void check_loss_forget(struct check *c)
     HASH_ITER(hh, c->lives, life, ltmp)
     {
         HASH_DEL(c->lives, life);
+        free(life->waiting);
         free(life);
     }
     HASH_ITER(hh, c->links, x, tmp)

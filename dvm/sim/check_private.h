@@ -27,12 +27,21 @@ struct seen_member { /* in the head's table after its last step */
     bool live;
 };
 
+struct seen_report { /* of a removal; the head takes it when all before it in its stream have come
+                      */
+    uint32_t head_ctr;
+    enum out_class traffic;
+    uint64_t seq, version;
+};
+
 struct seen_life { /* one epoch of a vpid */
     struct msg_target id;
     uint64_t since_ms;
-    bool reported; /* declared lost by its neighbour */
-    bool wired;    /* has been in the tree */
-    uint64_t told; /* last removal whose report has reached the head */
+    bool reported;               /* declared lost by its neighbour */
+    bool wired;                  /* has been in the tree */
+    uint64_t told;               /* the last removal whose report the head has taken, */
+    struct seen_report *waiting; /* and reports that it has not taken yet */
+    size_t nwaiting;
     bool lost, left;
     UT_hash_handle hh;
 };

@@ -105,6 +105,11 @@ uint64_t core_inspect_sent(const struct core *c, uint32_t vpid, enum out_class t
     return rml_sent(c->rml, vpid, traffic);
 }
 
+uint64_t core_inspect_taken(const struct core *c, uint32_t vpid, enum out_class traffic)
+{
+    return rml_taken(c->rml, vpid, traffic);
+}
+
 uint64_t core_inspect_turn(const struct core *c, uint64_t conn)
 {
     struct peer_link *at;

@@ -35,6 +35,8 @@ size_t core_inspect_keepers(const struct core *c, uint32_t *vpids, size_t max);
 size_t core_inspect_waiting(const struct core *c);
 /* The number of the last routed message to that daemon. */
 uint64_t core_inspect_sent(const struct core *c, uint32_t vpid, enum out_class traffic);
+/* The number of the last one that was taken from it, in order. */
+uint64_t core_inspect_taken(const struct core *c, uint32_t vpid, enum out_class traffic);
 /* The number of the hop whose turn it is on this connection; 0: it has not greeted. */
 uint64_t core_inspect_turn(const struct core *c, uint64_t conn);
 /* Sends a message in this daemon's own name, whatever it is: for daemons that lie. */

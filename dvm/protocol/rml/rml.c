@@ -729,6 +729,13 @@ void rml_each_unacked(const struct rml *r, uint32_t vpid, enum out_class traffic
     }
 }
 
+uint64_t rml_taken(const struct rml *r, uint32_t vpid, enum out_class traffic)
+{
+    struct rml_stream *s = find_stream(r, vpid, traffic);
+
+    return s ? s->rx_next - 1 : 0;
+}
+
 bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq)
 {
     struct rml_stream *s = find_stream(r, vpid, traffic);

@@ -68,6 +68,8 @@ size_t rml_backlog(const struct rml *r, uint32_t vpid, enum out_class traffic);
  * Also true if the peer's epoch has ended, since they never will. */
 uint64_t rml_sent(const struct rml *r, uint32_t vpid, enum out_class traffic);
 bool rml_arrived(const struct rml *r, uint32_t vpid, enum out_class traffic, uint64_t seq);
+/* The number of the last message that was taken from it, in order. */
+uint64_t rml_taken(const struct rml *r, uint32_t vpid, enum out_class traffic);
 
 /* Calls back for each message to the peer that it has not acknowledged, in their order: the whole
  * frame, borrowed. */

@@ -66,6 +66,8 @@ static void seeds_that_once_failed_pass(void **state)
         {14, 152982694319367, 0}, /* the simulator resized a DVM whose head had just ended */
         {16, 749,
          38}, /* transfers with a new head were counted on from those with the former one */
+        {16, 44569217558147049, 55}, /* the checker: a report counted that waited at the head for
+                                        those before it */
         {16, 803921, 22}, /* the same, and a drain waited for a job that no daemon had got */
     };
 
