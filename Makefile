@@ -59,7 +59,7 @@ PKGS_dvm-stage := libcrypto
 program_ldlibs = $(if $(PKGS_$(1)),$(shell pkg-config --libs $(PKGS_$(1)) 2>/dev/null)) -lpthread -lm
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
-CORE_MODULES := protocol/wire protocol/wire/msg protocol/out protocol/tree protocol/member protocol/peer protocol/neighbour protocol/transfer protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/link_loss protocol/core protocol/files
+CORE_MODULES := protocol/wire protocol/wire/msg protocol/out protocol/tree protocol/member protocol/peer protocol/neighbour protocol/transfer protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/published protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/link_loss protocol/core protocol/files
 HOST_MODULES := host/replay host/records host/cgroup host/forkserver host/net host/cred host/spawner host/odls host/iof host/stager host/jobspec host/pmix host/ctl host/env host/app host/ranks host/clients host/services host
 TOOL_MODULES := tools/cli tools/submit tools/ldvm
 DVM_DIRS := $(CORE_MODULES:%=dvm/%) $(HOST_MODULES:%=dvm/%) $(TOOL_MODULES:%=dvm/%)
@@ -227,7 +227,7 @@ $(patsubst %,$(BUILD)/fuzz/operator/reconcile/test/fuzz_%,watch head): $(BUILD)/
 $(FUZZ_BINS): $(BUILD)/fuzz/%: $(BUILD)/fuzz/%.o $(BUILD)/fuzz/dvm/test/count_bytes.o
 	@echo "  LD fuzz $@"
 	@$(CC) $(LDFLAGS_fuzz) $(LDFLAGS_fuzz_target) -o $@ $(filter %.o,$^) $(filter %.a,$^) $(OPERATOR_LDLIBS) -lhwloc
-$(BUILD)/fuzz/dvm/host/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/host/%.o,test/alone iof/iof iof/tap pmix/store pmix/jobtable cred/sign \
+$(BUILD)/fuzz/dvm/host/test/fuzz_app: $(patsubst %,$(BUILD)/fuzz/dvm/host/%.o,test/alone iof/iof iof/tap pmix/jobtable cred/sign \
     clients/calls $(patsubst dvm/host/%.c,%,$(wildcard dvm/host/app/*.c)) \
     $(addprefix services/,collectives control events foreign_jobs modex pulled_output queries questions))
 $(BUILD)/fuzz/corpus: $(BUILD)/fuzz/dvm/test/corpus.o $(FUZZ_WITH)

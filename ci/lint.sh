@@ -150,7 +150,7 @@ gate_state() {
     code_files | matching_code '[[:space:]]*extern [^(]*;' | no_match "$constant" | refuse "is exported state"
 }
 
-# The head's tables of members, of campaigns and of jobs change by the fold of their records alone (docs/head.md). slots.c
+# The head's tables of members, of campaigns, of jobs and of published values change by the fold of their records alone (docs/head.md). slots.c
 # has the sums that follow from ranks. A campaign is constant, but for the draft of a new one.
 gate_journal() {
     local rc=0
@@ -164,6 +164,9 @@ gate_journal() {
     code_files | only '^dvm/protocol/head/' | no_match '/test/|/jobs/job_table\.c$' |
         matching_code "$(call 'fsm_step') *&job_fsm|.*kept->[][a-z0-9_.>-]*[]a-z_] *([-+|&^]?=[^=]|[+][+]|--)" |
         refuse "changes jobs without a record" || rc=1
+    code_files | only '^dvm/protocol/' | no_match '/test/|/head/published/(store|published)\.[ch]$' |
+        matching_code "$(call 'store_(publish|remove|load)')" |
+        refuse "changes published values without a record" || rc=1
     return "$rc"
 }
 

@@ -215,6 +215,19 @@ static void on_data(pmix_req req, char op, const void *blob, size_t len, void *a
     modex_data(h->modex, req, op, blob, len);
 }
 
+static enum store_result on_data_serve(const struct pmix_srv_data_ask *a, bool at_once,
+                                       struct buf *answer, void *arg)
+{
+    const struct host *h = arg;
+    struct published_ask of = {.request = {.question = a->question, .open_from = a->open_from},
+                               .op = a->op,
+                               .at_once = at_once,
+                               .blob = a->blob,
+                               .len = a->len};
+
+    return core_published_serve(h->parts->core, a->from, &of, answer);
+}
+
 static void on_notify(pmix_req req, const char *nspace, const struct pmix_srv_reach *to,
                       const void *blob, size_t len, void *arg)
 {
@@ -304,6 +317,7 @@ const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
                                                    .on_fence = on_fence,
                                                    .on_dmodex = on_dmodex,
                                                    .on_data = on_data,
+                                                   .on_data_serve = on_data_serve,
                                                    .on_spawn = on_spawn,
                                                    .on_notify = on_notify,
                                                    .on_held = on_held,

@@ -14,6 +14,10 @@
     X(RELEASE_BEFORE_TEARDOWN, "the fence goes down when the shrink command starts")               \
     X(LOWER_ALL, "the end of a campaign takes the fence's shares of all others back")              \
     X(NO_HOLD, "a shrink raises no fence")                                                         \
+    X(VALUES_UNKEPT, "a published value is no record")                                             \
+    X(SERVED_TWICE, "a repeated request for published values is carried out again")                \
+    X(VALUES_STAY, "the end of a job removes none of its published values")                        \
+    X(VALUES_LATE, "ranks of a job that has ended publish values")                                 \
     X(FORGET_HOLD, "the share of an ended campaign in the fence stays")                            \
     X(DECREMENT_TWICE, "the fence goes down twice for one campaign")                               \
     X(KEEP_HELD, "held jobs do not go on when the fence is down")                                  \

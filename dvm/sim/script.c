@@ -23,6 +23,7 @@
 #include "dvm/sim/check.h"
 #include "dvm/sim/lie.h"
 #include "dvm/sim/rest.h"
+#include "dvm/sim/values.h"
 #include "dvm/sim/work.h"
 
 #include <stdarg.h>
@@ -633,6 +634,8 @@ static void take_step(struct script *s)
     uint64_t d = roll_dice(s, 20);
 
     begin_outage(s);
+    if (!sim_has_keepers(s->sim)) /* their frames would change the schedules */
+        values_request(s->sim, s->opts.seed ^ sim_now(s->sim));
     if (done_since(s, 3) && roll_dice(s, 8) == 0)
         begin_gather(s);
     if (done_since(s, 8) && roll_dice(s, 8) == 0)

@@ -51,6 +51,31 @@ static int do_publish(char **argv)
     return end();
 }
 
+/* meet OWN OTHER [FIFO]: publishes OWN, once somebody has written to the FIFO, then waits for the
+ * value OTHER. */
+static int do_meet(char **argv)
+{
+    pmix_pdata_t found;
+    pmix_info_t wait;
+    char line[2];
+    int all = 0;
+
+    begin();
+    printf("up\n");
+    fflush(stdout);
+    if (argv[2] && !fgets(line, sizeof(line), fopen(argv[2], "r")))
+        must(PMIX_ERR_BAD_PARAM, argv[2]);
+    publish_for(argv[0], PMIX_PERSIST_APP);
+    printf("published\n");
+    fflush(stdout);
+    PMIX_INFO_LOAD(&wait, PMIX_WAIT, &all, PMIX_INT);
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, argv[1]);
+    printf("met: %s\n", name_of(PMIx_Lookup(&found, 1, &wait, 1)));
+    PMIX_PDATA_DESTRUCT(&found);
+    return end();
+}
+
 static int do_look_up(char **argv)
 {
     begin();
@@ -235,6 +260,7 @@ static const struct {
     {"modex", do_modex},     {"publish-own", do_publish_own},
     {"publish", do_publish}, {"look-up", do_look_up},
     {"group", do_group},     {"required", do_required},
+    {"meet", do_meet},
 };
 
 int main(int argc, char **argv)

@@ -9,7 +9,12 @@
 bats_require_minimum_version 1.5.0
 load lib.bash
 
-setup_file() { build_all; }
+shares=${SHARE_PROBE:-$repo/build/probe/share_probe}
+
+setup_file() {
+    build_all
+    [ -n "${SHARE_PROBE:-}" ] || make -s -C "$repo" build/probe/share_probe >&2
+}
 setup() { new_dvm_dir; }
 teardown() {
     end_dvm
@@ -179,4 +184,48 @@ lose_head() {
     end_job held
     [ "$code" -eq 0 ]
     [ "$(grep -c "released on" <<< "$said")" -eq 4 ]
+}
+
+# meet NAME OWN OTHER [FIFO]: a job at member 1 that publishes OWN and waits for the value OTHER.
+meet() {
+    timeout --kill-after=10 "$limit" "$bin/prun" --dvm "$DVM_SESSION_DIR/1" --stdin none -n 1 "$shares" meet "${@:2}" \
+        > "$BATS_TEST_TMPDIR/$1.out" 2>&1 3>&- &
+    eval "${1}_pid=$!"
+}
+says() { grep -qx "$2" "$BATS_TEST_TMPDIR/$1.out"; }
+
+@test "published values stay with the next head, and lookups that wait and publishes meanwhile are completed there" {
+    start_dvm 2 --slots 2
+    mkfifo "$BATS_TEST_TMPDIR/late"
+    meet first here there
+    eventually says first published
+    meet second there there "$BATS_TEST_TMPDIR/late"
+    eventually says second up
+    kill_head
+    echo now > "$BATS_TEST_TMPDIR/late"
+    start_heir
+    eventually all_wired 2
+    wait "$first_pid"
+    says first "met: SUCCESS"
+    wait "$second_pid"
+    says second "met: SUCCESS"
+    run prun -n 1 "$shares" look-up here
+    [ "$output" = "NOT FOUND" ]
+}
+
+@test "values that are kept by members alone stay with the next head until their job ends" {
+    start_dvm 2 --slots 2
+    keep_at_members 2
+    meet first here there
+    eventually says first published
+    lose_head
+    start_heir
+    eventually all_wired 2
+    run prun -n 1 "$shares" look-up here
+    [ "$output" = SUCCESS ]
+    prun --dvm "$DVM_SESSION_DIR/2" -n 1 "$shares" meet there there
+    wait "$first_pid"
+    says first "met: SUCCESS"
+    run prun -n 1 "$shares" look-up here
+    [ "$output" = "NOT FOUND" ]
 }

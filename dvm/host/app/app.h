@@ -54,6 +54,9 @@ struct app_data_ask {
     char op; /* of pmix_srv_upcalls.on_data() */
     const void *blob;
     size_t len;
+    /* Since edition 1: the sender has the answers of its questions before this one, and repeats
+     * this question to a new head. 0: it does not. */
+    uint64_t open_from;
 };
 void app_data_ask_encode(struct buf *b, const struct app_data_ask *m);
 int app_data_ask_decode(struct cur *c, struct app_data_ask *m) __attribute__((warn_unused_result));

@@ -19,6 +19,10 @@ struct host_ask {
                 void *arg);
     /* The same for a request of the PMIx library, whose answer is that of the other daemon. */
     void (*ask_for)(pmix_req req, uint32_t vpid, uint32_t kind, struct buf *b, void *arg);
+    /* A request of the library for published values: the operation and the blob of
+     * pmix_srv_upcalls.on_data(). It is repeated to a new head until it has its answer, and is
+     * carried out once. */
+    void (*ask_data)(pmix_req req, char op, const void *blob, size_t len, void *arg);
     /* Answers question number `question` of the daemon `vpid`. An answer that is too long becomes
      * PMIX_ERR_OUT_OF_RESOURCE. */
     void (*reply)(uint32_t vpid, uint64_t question, int status, const void *data, size_t len,
@@ -36,6 +40,12 @@ static inline void host_ask_for(const struct host_ask *a, pmix_req req, uint32_t
                                 uint32_t kind, struct buf *b)
 {
     a->ask_for(req, vpid, kind, b, a->arg);
+}
+
+static inline void host_ask_data(const struct host_ask *a, pmix_req req, char op, const void *blob,
+                                 size_t len)
+{
+    a->ask_data(req, op, blob, len, a->arg);
 }
 
 static inline void host_reply(const struct host_ask *a, uint32_t vpid, uint64_t question,

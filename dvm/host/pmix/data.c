@@ -23,6 +23,20 @@
 #include <string.h>
 #include <unistd.h>
 
+_Static_assert((int)STORE_RANGE_UNDEF == PMIX_RANGE_UNDEF &&
+                   (int)STORE_RANGE_LOCAL == PMIX_RANGE_LOCAL &&
+                   (int)STORE_RANGE_NAMESPACE == PMIX_RANGE_NAMESPACE &&
+                   (int)STORE_RANGE_SESSION == PMIX_RANGE_SESSION &&
+                   (int)STORE_RANGE_GLOBAL == PMIX_RANGE_GLOBAL &&
+                   (int)STORE_RANGE_PROC_LOCAL == PMIX_RANGE_PROC_LOCAL,
+               "the head's ranges are those of the library");
+_Static_assert((int)STORE_PERSIST_INDEF == PMIX_PERSIST_INDEF &&
+                   (int)STORE_PERSIST_FIRST_READ == PMIX_PERSIST_FIRST_READ &&
+                   (int)STORE_PERSIST_PROC == PMIX_PERSIST_PROC &&
+                   (int)STORE_PERSIST_APP == PMIX_PERSIST_APP &&
+                   (int)STORE_PERSIST_SESSION == PMIX_PERSIST_SESSION,
+               "the head's lifetimes are those of the library");
+
 /* Keys that are directives, not data. */
 static bool is_directive(const pmix_info_t *i)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's side of publish and lookup: answers from the store, and keeps lookups that wait for a
- * value.
+/* The head's side of publish and lookup: keeps lookups that wait for a value.
  *
- * In: requests of all daemons (pmix_srv_data_ask()); the ends of jobs; timers. Out: one call of
- * done() for each request, maybe within the call.
+ * In: requests of all daemons (pmix_srv_data_ask()); the ends of jobs; timers. Out: the requests
+ * for the published values (on_data_serve()); one call of done() for each request, maybe within the
+ * call.
  *
- * A lookup with PMIX_WAIT waits until the store has enough values for it, its timeout has passed,
- * or its rank or its job has ended. Each publish that succeeds checks all waiting lookups, the
+ * A lookup with PMIX_WAIT waits until there are enough values for it, its timeout has passed, or
+ * its rank or its job has ended. Each publish that succeeds checks all waiting lookups, the
  * oldest first.
  *
  * Invariant: a waiting lookup reads no value before all that it wants are there. So a value that is
  * removed by its first read is not lost to a lookup that goes on waiting, or whose rank has ended.
+ * So nothing is lost either when the head's process ends: the asker repeats the lookup.
  *
  * Failures: a timeout gives PMIX_ERR_TIMEOUT, the end of the rank or the job PMIX_ERR_NOT_FOUND,
  * and the end of the server PMIX_ERR_UNREACH.
@@ -26,6 +27,7 @@
 
 struct waiter {
     struct pmix_srv *p;
+    struct pmix_srv_data_ask ask; /* its blob: */
     struct buf blob;
     struct store_lookup lookup;
     struct loop_timer *timer;
@@ -48,6 +50,8 @@ static int status_of(enum store_result r)
     case STORE_SOME:
         return PMIX_ERR_PARTIAL_SUCCESS;
     case STORE_BAD:
+    case STORE_WAITS:
+    case STORE_RESULTS:
         break;
     }
     return PMIX_ERR_BAD_PARAM;
@@ -63,13 +67,10 @@ static void waiter_finish(struct waiter *w, int status, const struct buf *answer
     free(w);
 }
 
-/* Counts first: a lookup that has to go on waiting must not lose a value that is deleted on its
- * first read. */
-static bool is_enough(const struct store *s, const struct waiter *w)
+static enum store_result serve_ask(struct pmix_srv *p, const struct pmix_srv_data_ask *a,
+                                   bool at_once, struct buf *out)
 {
-    uint32_t wanted = w->lookup.wanted ? w->lookup.wanted : w->lookup.nkeys;
-
-    return store_count_found(s, w->blob.data, w->blob.len) >= wanted;
+    return p->up.on_data_serve ? p->up.on_data_serve(a, at_once, out, p->arg) : STORE_BAD;
 }
 
 static void wake_waiters(struct pmix_srv *p)
@@ -79,12 +80,10 @@ static void wake_waiters(struct pmix_srv *p)
     DL_FOREACH_SAFE(p->waiters, w, next)
     {
         BUF_AUTO struct buf out = {.max = PMIX_SRV_BLOB_MAX};
-        enum store_result r;
+        enum store_result r = serve_ask(p, &w->ask, false, &out);
 
-        if (!is_enough(p->store, w))
-            continue;
-        r = store_lookup(p->store, w->blob.data, w->blob.len, &out);
-        waiter_finish(w, status_of(r), &out);
+        if (r != STORE_WAITS)
+            waiter_finish(w, status_of(r), &out);
     }
 }
 
@@ -93,83 +92,53 @@ static void on_waited_too_long(void *arg)
     waiter_finish(arg, PMIX_ERR_TIMEOUT, NULL);
 }
 
-/* False: the lookup cannot wait, or need not. */
-static bool waiter_add(struct pmix_srv *p, const void *blob, size_t len,
+static void waiter_add(struct pmix_srv *p, const struct pmix_srv_data_ask *a,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg)
 {
-    struct store_lookup lookup;
-    struct waiter *w;
+    struct waiter *w = xcalloc(1, sizeof(*w));
 
-    if (p->nwaiters >= WAITERS_MAX || !store_lookup_head(blob, len, &lookup) || !lookup.wait)
-        return false;
-    w = xcalloc(1, sizeof(*w));
     w->p = p;
-    w->lookup = lookup;
     w->done = done;
     w->arg = arg;
-    buf_init(&w->blob, PMIX_SRV_BLOB_MAX);
-    buf_put_raw(&w->blob, blob, len);
-    if (lookup.timeout_s) {
+    buf_init(&w->blob, a->len);
+    buf_put_raw(&w->blob, a->blob, a->len);
+    w->ask = *a;
+    w->ask.blob = w->blob.data;
+    (void)store_lookup_head(a->blob, a->len, &w->lookup); /* it waits, so it is well formed */
+    if (w->lookup.timeout_s) {
         w->timer = loop_timer_create(p->loop, on_waited_too_long, w);
-        loop_timer_arm(w->timer, lookup.timeout_s * UINT64_C(1000));
+        loop_timer_arm(w->timer, w->lookup.timeout_s * UINT64_C(1000));
     }
     DL_APPEND(p->waiters, w);
     p->nwaiters++;
-    wake_waiters(p);
-    return true;
 }
 
-static enum store_result end_rank(struct pmix_srv *p, const void *blob, size_t len)
+static void end_rank_waiters(struct pmix_srv *p, const struct pmix_srv_data_ask *a)
 {
-    enum store_result r = store_rank_ended(p->store, blob, len);
-    struct cur c = cur_of(blob, len);
+    struct cur c = cur_of(a->blob, a->len);
     struct store_who who;
 
-    if (r == STORE_OK && store_get_who(&c, &who))
+    if (store_get_who(&c, &who))
         dataserve_end_waiters(p, who.nspace, who.rank, PMIX_ERR_NOT_FOUND);
-    return r;
 }
 
-static int serve_request(struct pmix_srv *p, char op, const void *blob, size_t len, struct buf *out)
-{
-    enum store_result r = STORE_BAD;
-
-    if (op == 'p')
-        r = store_publish(p->store, blob, len);
-    else if (op == 'u')
-        r = store_unpublish(p->store, blob, len);
-    else if (op == 'l')
-        r = store_lookup(p->store, blob, len, out);
-    else if (op == 'e')
-        r = end_rank(p, blob, len);
-    if (op == 'p' && r == STORE_OK)
-        wake_waiters(p);
-    return status_of(r);
-}
-
-int pmix_srv_data_serve(struct pmix_srv *p, char op, const void *blob, size_t len, void **answer,
-                        size_t *answer_len)
-{
-    struct buf out = {.max = PMIX_SRV_BLOB_MAX};
-    int status = serve_request(p, op, blob, len, &out);
-
-    *answer = out.data;
-    *answer_len = out.len;
-    return status;
-}
-
-void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len,
+void pmix_srv_data_ask(struct pmix_srv *p, const struct pmix_srv_data_ask *a,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg)
 {
     BUF_AUTO struct buf out = {.max = PMIX_SRV_BLOB_MAX};
-    int status;
+    enum store_result r = serve_ask(p, a, p->nwaiters >= WAITERS_MAX, &out);
 
-    if (op == 'l' && waiter_add(p, blob, len, done, arg))
+    if (r == STORE_WAITS) {
+        waiter_add(p, a, done, arg);
         return;
-    status = serve_request(p, op, blob, len, &out);
-    done(status, out.data, out.len, arg);
+    }
+    if (a->op == 'e' && r == STORE_OK)
+        end_rank_waiters(p, a);
+    if (a->op == 'p' && r == STORE_OK)
+        wake_waiters(p);
+    done(status_of(r), out.data, out.len, arg);
 }
 
 void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, uint32_t rank, int status)

@@ -276,7 +276,6 @@ static bool has_receivers(const struct pmix_srv *p)
 
 void pmix_srv_job_over(struct pmix_srv *p, const char *nspace)
 {
-    store_purge(p->store, nspace, UINT32_MAX);
     dataserve_end_waiters(p, nspace, UINT32_MAX, PMIX_ERR_NOT_FOUND);
 }
 

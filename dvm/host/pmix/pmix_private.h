@@ -7,7 +7,6 @@
 #include "base/buf/buf.h"
 #include "dvm/host/pmix/cleanup.h"
 #include "dvm/host/pmix/pmix_srv.h"
-#include "dvm/host/pmix/store.h"
 
 #include <pmix.h>
 #include <pmix_extend.h>
@@ -212,7 +211,6 @@ struct pmix_srv {
     struct req *reqs;
     struct op *ops;
     struct job *jobs;
-    struct store *store;
     struct waiter *waiters; /* head: lookups that wait for a value */
     size_t nwaiters;
     struct cleaning *cleanings; /* scopes that are being removed */

@@ -371,7 +371,6 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->tools = getenv("DVM_PMIX_TOOLS") != NULL;
     p->shares_host = envdefault_shares_host(o->host);
     p->only_loopback = envdefault_only_loopback();
-    p->store = store_create();
     p->run_on_thread = pmix_extend_run;
     p->pulls = &pmix_pulls_of_library;
     atomic_init(&p->refs, 1);
@@ -391,7 +390,6 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     err_set(err, "starting the PMIx server in %s: %s", o->session_dir, PMIx_Error_string(rc));
     the_server = NULL;
     watch_stop(p);
-    store_destroy(p->store);
     srv_unref(p);
     return NULL;
 }
@@ -444,7 +442,6 @@ void pmix_srv_destroy(struct pmix_srv *p)
     }
     dataserve_end_waiters(p, NULL, UINT32_MAX, PMIX_ERR_UNREACH);
     jobclean_free_all(p);
-    store_destroy(p->store);
     if (over) {
         free_lent(p);
         srv_unref(p);

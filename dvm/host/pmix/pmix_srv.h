@@ -6,6 +6,7 @@
 
 #include "base/err/err.h"
 #include "base/loop/loop.h"
+#include "dvm/protocol/head/published/store.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/protocol/wire/resize_request.h"
@@ -51,6 +52,15 @@ struct pmix_srv_reach {
  * node and as much for others. */
 #define PMIX_SRV_BLOB_MAX (512u << 20)
 
+/* A request for published values, of a client of the daemon `from`. */
+struct pmix_srv_data_ask {
+    uint32_t from;
+    uint64_t question, open_from; /* dvm/protocol/head/journal/record_published.h */
+    char op;                      /* of on_data() */
+    const void *blob;             /* of on_data(); borrowed for the call */
+    size_t len;
+};
+
 /* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by
  * this module and understood by its peer on another daemon. */
 struct pmix_srv_upcalls {
@@ -71,6 +81,9 @@ struct pmix_srv_upcalls {
     /* Data service of the head: op 'p' publish, 'l' lookup, 'u' unpublish, 'e' the end of a rank
      * that has published for its own life. The answer is a blob ('l') or a status. */
     void (*on_data)(pmix_req req, char op, const void *blob, size_t len, void *arg);
+    /* The head only: serves such a request from the published values (published_serve()). */
+    enum store_result (*on_data_serve)(const struct pmix_srv_data_ask *a, bool at_once,
+                                       struct buf *answer, void *arg);
     /* PMIx_Spawn: a job spec; its files are as the rank names them, `program` is 1 if that is one
      * of them, and a working directory SPAWN_OWN_CWD is that of its files. `hosts`
      * are names as the rank has written them, for spec->hosts; NULL: none. Answer: status and, as
@@ -177,14 +190,10 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
 void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank, int timeout_s,
                            void (*done)(int status, const void *data, size_t len, void *arg),
                            void *arg);
-/* Head only: the store behind on_data. `from` is the namespace/rank in the blob. The answer is a
- * blob. */
-int pmix_srv_data_serve(struct pmix_srv *p, char op, const void *blob, size_t len, void **answer,
-                        size_t *answer_len);
-/* The same for a head that can answer later. A lookup that asks to wait (of MPI_Comm_accept and
- * _connect) is answered when its keys have been published, or at its time limit. done() once,
- * maybe within the call. */
-void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len,
+/* Head only: answers a request for published values by on_data_serve(). A lookup that asks to wait
+ * (of MPI_Comm_accept and _connect) is answered when its keys have been published, or at its time
+ * limit. done() once, maybe within the call; the answer is a blob. */
+void pmix_srv_data_ask(struct pmix_srv *p, const struct pmix_srv_data_ask *a,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg);
 /* Lets local ranks that have stopped (one, or PMIX_SRV_RANK_ALL) go on, each once. */
@@ -204,7 +213,7 @@ void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,
 bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_proc *owner,
                      const char *nspace, uint32_t rank, int stream, const void *data, size_t len);
 void pmix_srv_output_over(struct pmix_srv *p, const char *nspace);
-/* A job has ended: removes the values that it has published. */
+/* A job has ended: answers the lookups of its ranks that wait. */
 void pmix_srv_job_over(struct pmix_srv *p, const char *nspace);
 /* Events of the DVM for processes that have registered for their codes: the end of a job to all
  * ranks here, its start and the loss of one of its ranks to the named processes. */

@@ -60,11 +60,7 @@ void modex_fetch(struct modex *m, pmix_req req, const char *nspace, uint32_t ran
 
 void modex_data(struct modex *m, pmix_req req, char op, const void *blob, size_t len)
 {
-    struct app_data_ask ask = {.op = op, .blob = blob, .len = len};
-    BUF_AUTO struct buf b = {0};
-
-    app_data_ask_encode(&b, &ask);
-    host_ask_for(m->ask, req, 0, APP_DATA_ASK, &b);
+    host_ask_data(m->ask, req, op, blob, len);
 }
 
 /* --- for other daemons */
@@ -104,14 +100,26 @@ static void on_modex_ask(uint32_t from, struct cur *c, void *service)
     app_modex_ask_free(&ask);
 }
 
+/* A request that the asker will not repeat has no number here. */
+static void serve_data(struct modex *m, uint32_t from, const struct app_data_ask *ask)
+{
+    struct pmix_srv_data_ask a = {.from = from,
+                                  .question = ask->open_from ? ask->question : 0,
+                                  .open_from = ask->open_from,
+                                  .op = ask->op,
+                                  .blob = ask->blob,
+                                  .len = ask->len};
+
+    pmix_srv_data_ask(m->pmix, &a, on_served, serving_create(m, from, ask->question));
+}
+
 static void on_data_ask(uint32_t from, struct cur *c, void *service)
 {
     struct modex *m = service;
     struct app_data_ask ask;
 
     if (app_data_ask_decode(c, &ask) == 0)
-        pmix_srv_data_ask(m->pmix, ask.op, ask.blob, ask.len, on_served,
-                          serving_create(m, from, ask.question));
+        serve_data(m, from, &ask);
     else
         host_reply(m->ask, from, ask.question, PMIX_ERR_BAD_PARAM, NULL, 0);
 }

@@ -8,12 +8,19 @@
  * answer carries. An answer counts only from the daemon that was asked: others, and a second one,
  * are dropped. A question to a daemon that is not a member, or whose queue is full, is answered at
  * once with an error. The loss of a daemon answers all questions to it. So every question gets one
- * answer, as long as this daemon lives, and waits no longer than the other daemon does. */
+ * answer, as long as this daemon lives, and waits no longer than the other daemon does.
+ *
+ * Requests for published values wait longer: when the head has another process, they go to that one
+ * again, in their order and with their numbers. The head keeps the result of each request that has
+ * changed something, so it is carried out once (dvm/protocol/head/published). A head of edition 0
+ * has no successor. */
 #include "dvm/host/services/questions.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
 #include <uthash.h>
+
+#define REPEATS_SINCE 1 /* edition: the head keeps results */
 
 struct question {
     uint64_t id;
@@ -21,6 +28,9 @@ struct question {
     host_answer answered; /* NULL: the answer goes to `req` */
     void *asker;
     pmix_req req;
+    char op; /* a request for published values; 0: another question */
+    struct buf blob;
+    uint64_t asked_ms;
     UT_hash_handle hh;
 };
 
@@ -41,23 +51,84 @@ static void answer_question(struct questions *q, struct question *w, int status,
         w->answered(status, data, len, w->asker);
     else
         pmix_srv_answer(q->pmix, w->req, status, data, len);
+    buf_free(&w->blob);
     free(w);
 }
 
-/* `w` is already freed if the question could not be sent. */
-static void send_question(struct questions *q, struct question *w, uint32_t kind, struct buf *b)
+static void add_question(struct questions *q, struct question *w)
 {
     w->id = ++q->last_id;
     HASH_ADD(hh, q->waiting, id, sizeof(w->id), w);
-    if (!b->failed) {
-        buf_patch_u32(b, 0, (uint32_t)(w->id >> 32));
-        buf_patch_u32(b, 4, (uint32_t)w->id);
-    }
+}
+
+/* `w` is already freed if the question could not be sent. */
+static void post_question(struct questions *q, struct question *w, uint32_t kind,
+                          const struct buf *b)
+{
     if (!core_live(q->core, w->vpid))
         answer_question(q, w, PMIX_ERR_LOST_CONNECTION, NULL, 0);
     else if (host_send(q->env, w->vpid, CLASS_MODEX, kind, b) < 0)
         answer_question(q, w, PMIX_ERR_OUT_OF_RESOURCE, NULL, 0);
 }
+
+static void send_question(struct questions *q, struct question *w, uint32_t kind, struct buf *b)
+{
+    add_question(q, w);
+    if (!b->failed) {
+        buf_patch_u32(b, 0, (uint32_t)(w->id >> 32));
+        buf_patch_u32(b, 4, (uint32_t)w->id);
+    }
+    post_question(q, w, kind, b);
+}
+
+/* --- requests for published values */
+
+/* The first of them without an answer: they are in the order of their numbers. */
+static uint64_t first_open(const struct questions *q)
+{
+    const struct question *w = q->waiting;
+
+    while (w && !w->op)
+        w = w->hh.next;
+    return w ? w->id : 0;
+}
+
+static void send_data(struct questions *q, struct question *w)
+{
+    struct app_data_ask ask = {
+        .question = w->id, .op = w->op, .blob = w->blob.data, .len = w->blob.len};
+    BUF_AUTO struct buf b = {0};
+
+    if (core_head_speaks(q->core, REPEATS_SINCE))
+        ask.open_from = first_open(q);
+    app_data_ask_encode(&b, &ask);
+    post_question(q, w, APP_DATA_ASK, &b);
+}
+
+static void ask_for_data(pmix_req req, char op, const void *blob, size_t len, void *arg)
+{
+    struct question *w = xcalloc(1, sizeof(*w));
+    struct questions *q = arg;
+
+    *w = (struct question){
+        .vpid = VPID_HEAD, .req = req, .op = op, .asked_ms = loop_now_ms(q->env->loop)};
+    buf_init(&w->blob, len);
+    buf_put_raw(&w->blob, blob, len);
+    add_question(q, w);
+    send_data(q, w);
+}
+
+static void repeat_data(struct questions *q, struct question *w)
+{
+    uint64_t now = loop_now_ms(q->env->loop);
+
+    if (w->op == 'l')
+        store_lookup_shorten(w->blob.data, w->blob.len, (uint32_t)((now - w->asked_ms) / 1000));
+    w->asked_ms = now;
+    send_data(q, w);
+}
+
+/* --- other questions, and answers */
 
 static void ask_daemon(uint32_t vpid, uint32_t kind, struct buf *b, host_answer answered,
                        void *asker, void *arg)
@@ -117,11 +188,17 @@ void questions_handle(struct questions *q, struct app_table *t)
 
 void questions_member_gone(struct questions *q, uint32_t vpid)
 {
+    bool again = vpid == VPID_HEAD && core_live(q->core, vpid); /* it has another process */
+    uint64_t last = q->last_id;
     struct question *w, *tmp;
 
     HASH_ITER(hh, q->waiting, w, tmp)
     {
-        if (w->vpid == vpid)
+        if (w->vpid != vpid || w->id > last)
+            continue;
+        if (again && w->op)
+            repeat_data(q, w);
+        else
             answer_question(q, w, PMIX_ERR_LOST_CONNECTION, NULL, 0);
     }
 }
@@ -137,8 +214,11 @@ struct questions *questions_create(const struct host_env *env, struct core *core
     struct questions *q = xcalloc(1, sizeof(*q));
 
     *q = (struct questions){.env = env, .core = core, .pmix = pmix};
-    q->asking = (struct host_ask){
-        .ask = ask_daemon, .ask_for = ask_for_request, .reply = reply_to_daemon, .arg = q};
+    q->asking = (struct host_ask){.ask = ask_daemon,
+                                  .ask_for = ask_for_request,
+                                  .ask_data = ask_for_data,
+                                  .reply = reply_to_daemon,
+                                  .arg = q};
     return q;
 }
 
@@ -153,6 +233,7 @@ void questions_destroy(struct questions *q)
         HASH_DEL(q->waiting, w);
         if (w->answered)
             free(w->asker);
+        buf_free(&w->blob);
         free(w);
     }
     free(q);

@@ -18,7 +18,8 @@ void questions_destroy(struct questions *q);
 /* For other services, valid as long as `q`. */
 const struct host_ask *questions_asking(struct questions *q);
 /* The daemon has left or is lost: its unanswered questions are answered with
- * PMIX_ERR_LOST_CONNECTION. */
+ * PMIX_ERR_LOST_CONNECTION. If it is the head, and another process of it is a member, requests for
+ * published values go to that one. */
 void questions_member_gone(struct questions *q, uint32_t vpid);
 void questions_handle(struct questions *q, struct app_table *t); /* APP_ANSWER */
 

@@ -3,7 +3,6 @@
 #include "dvm/host/test/alone.h"
 
 #include "dvm/host/pmix/jobtable.h"
-#include "dvm/host/pmix/store.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
@@ -152,7 +151,6 @@ void alone_open(struct alone *a, enum scene_kind kind)
                                .drain = ignore_turn,
                                .send = send_app,
                                .arg = a};
-    a->store = store_create();
     a->iof = iof_create(a->scene.core, NULL, &io);
     join_services(a);
 }
@@ -169,7 +167,6 @@ void alone_close(struct alone *a)
     control_destroy(a->control);
     pulled_output_destroy(a->pulled_output);
     calls_destroy(a->calls);
-    store_destroy(a->store);
     buf_free(&a->sent.data);
     scene_close(&a->scene);
 }
@@ -198,25 +195,19 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
         jobtable_free(&table);
 }
 
-void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len,
+void pmix_srv_data_ask(struct pmix_srv *p, const struct pmix_srv_data_ask *ask,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg)
 {
-    struct store *s = ((struct alone *)p)->store;
+    struct alone *a = (struct alone *)p;
+    struct published_ask of = {.request = {.question = ask->question, .open_from = ask->open_from},
+                               .op = ask->op,
+                               .blob = ask->blob,
+                               .len = ask->len};
     BUF_AUTO struct buf out = {.max = MSG_DATA_MAX};
-    struct store_lookup head;
-    int r = -1;
+    int r = (int)core_published_serve(a->scene.core, ask->from, &of, &out);
 
-    if (op == 'p') {
-        r = (int)store_publish(s, blob, len);
-    } else if (op == 'u') {
-        r = (int)store_unpublish(s, blob, len);
-    } else if (op == 'e') {
-        r = (int)store_rank_ended(s, blob, len);
-    } else if (op == 'l' && store_lookup_head(blob, len, &head)) {
-        (void)store_count_found(s, blob, len);
-        r = (int)store_lookup(s, blob, len, &out);
-    }
+    drain_core(a);
     done(r, out.data, out.len, arg);
 }
 

@@ -46,8 +46,7 @@ struct alone {
     struct alone_answered answered;
     unsigned said; /* messages to clients */
     size_t output; /* bytes of jobs' output to tools */
-    struct store *store;
-    void *data; /* NULL, or the modex data of the next rank */
+    void *data;    /* NULL, or the modex data of the next rank */
     size_t len;
 };
 

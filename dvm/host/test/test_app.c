@@ -73,7 +73,8 @@ static void a_question_to_a_lost_member_ends_with_an_error(void **state)
     struct alone a;
 
     alone_open(&a, SCENE_MEMBER_PARENT);
-    modex_data(a.modex, REQ, 'l', "x", 1);
+    queries_ask(a.queries, REQ, "");
+    assert_int_equal(a.sent.kind, APP_QUERY_ASK);
     questions_member_gone(a.questions, 3);
     assert_int_equal(a.answered.n, 0);
     questions_member_gone(a.questions, 0);

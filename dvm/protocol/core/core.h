@@ -127,6 +127,14 @@ const struct job_launch *core_job(const struct core *c, const char *nspace);
  * the job's end (OUT_JOB_ENDED) like the daemons with its ranks. */
 const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid);
 
+/* Head only (others: STORE_BAD): a request of the daemon `from` for published values.
+ * published_ask.request.asker is filled in. The result of a request waits for its record: an answer
+ * by core_app_send() follows it. */
+enum store_result core_published_serve(struct core *c, uint32_t from, const struct published_ask *a,
+                                       struct buf *answer);
+/* Whether the head understands messages of edition n (docs/protocol/versions.md). */
+bool core_head_speaks(const struct core *c, uint8_t n);
+
 /* Head only: adds the daemons with this rank (or JOB_RANK_ALL) of the running job. NULL: of any
  * job. */
 void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hwloc_bitmap_t to);

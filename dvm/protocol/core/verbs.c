@@ -97,6 +97,26 @@ const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint
     return core_is_head(c) ? head_job_watch(c->head, nspace, vpid) : NULL;
 }
 
+enum store_result core_published_serve(struct core *c, uint32_t from, const struct published_ask *a,
+                                       struct buf *answer)
+{
+    struct published_ask of = *a;
+    enum store_result result;
+
+    if (!core_is_head(c) || !members_live(&c->members, from))
+        return STORE_BAD;
+    of.request.asker.vpid = from;
+    of.request.asker.epoch = members_epoch(&c->members, members_get(&c->members, from));
+    result = head_published_serve(c->head, &of, answer);
+    core_settle(c);
+    return result;
+}
+
+bool core_head_speaks(const struct core *c, uint8_t n)
+{
+    return c->head_speaks >= n;
+}
+
 void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hwloc_bitmap_t to)
 {
     if (core_is_head(c))

@@ -107,7 +107,8 @@ static void create_parts(struct head *h, struct rml *rml)
                                               .bound = h->known.bound,
                                               .roster = h->known.roster,
                                               .ledger = h->known.ledger,
-                                              .table = h->known.jobs});
+                                              .table = h->known.jobs,
+                                              .published = h->known.published});
     h->resize = resize_create(&(struct resize_uses){.out = out,
                                                     .members = members,
                                                     .rml = rml,
@@ -602,6 +603,18 @@ int head_size_put(struct head *h, const struct api_size *s, struct api_size *out
 const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint32_t vpid)
 {
     return job_watch(h->jobs, nspace, vpid);
+}
+
+enum store_result head_published_serve(struct head *h, const struct published_ask *a,
+                                       struct buf *answer)
+{
+    struct cur c = cur_of(a->blob, a->len);
+    struct store_who who;
+
+    if ((a->op == 'p' || a->op == 'l') && store_get_who(&c, &who) &&
+        jobs_has_ended(h->jobs, who.nspace))
+        return STORE_NONE;
+    return published_serve(h->known.published, a, answer);
 }
 
 const struct job_launch *head_job_ranks(const struct head *h, const char *nspace,

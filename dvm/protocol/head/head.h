@@ -89,6 +89,10 @@ void head_msg(struct head *h, uint32_t from, struct msg *m);
  * The daemon `vpid` asks, and is notified of the job's end like them. */
 const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint32_t vpid);
 
+/* published_serve(). Ranks of a job that has ended publish and find nothing: STORE_NONE. */
+enum store_result head_published_serve(struct head *h, const struct published_ask *a,
+                                       struct buf *answer);
+
 /* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job; NULL: of any. */
 void head_daemons_of(const struct head *h, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
 

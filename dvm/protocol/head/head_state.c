@@ -19,10 +19,12 @@ void head_state_init(struct head_state *s, struct out *out, struct members *memb
     s->campaigns = campaign_table_create(s->journal);
     s->releases = releases_create(s->journal);
     s->jobs = job_table_create(s->journal);
+    s->published = published_create(s->journal);
 }
 
 void head_state_free(struct head_state *s)
 {
+    published_destroy(s->published);
     releases_destroy(s->releases);
     campaign_table_destroy(s->campaigns);
     job_table_destroy(s->jobs);

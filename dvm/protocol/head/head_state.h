@@ -10,6 +10,7 @@
 #include "dvm/protocol/head/journal/journal.h"
 #include "dvm/protocol/head/journal/op_queue.h"
 #include "dvm/protocol/head/members/roster.h"
+#include "dvm/protocol/head/published/published.h"
 #include "dvm/protocol/head/resize/campaign_table.h"
 #include "dvm/protocol/head/resize/release.h"
 
@@ -24,6 +25,7 @@ struct head_state {
     struct campaign_table *campaigns;
     struct releases *releases;
     struct job_table *jobs;
+    struct published *published;
 };
 
 /* Empty until the first record: BEGIN, or a snapshot. Borrows both. */

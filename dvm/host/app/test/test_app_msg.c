@@ -113,7 +113,7 @@ static void encode_sample(struct buf *b, enum app_kind kind)
         app_modex_ask_encode(b, &(struct app_modex_ask){QUESTION, nspace, 3, 60});
         break;
     case APP_DATA_ASK:
-        app_data_ask_encode(b, &(struct app_data_ask){QUESTION, 'l', "key", 3});
+        app_data_ask_encode(b, &(struct app_data_ask){QUESTION, 'l', "key", 3, 0});
         break;
     case APP_ANSWER:
         app_answer_encode(b, &(struct app_answer){QUESTION, -25, "data", 4});
@@ -195,6 +195,21 @@ static void a_question_that_is_cut_keeps_its_number(void **state)
     app_signal_ask_free(&m);
 }
 
+static void a_request_for_data_may_name_its_first_open_question(void **state)
+{
+    for (uint64_t from = QUESTION; from <= QUESTION + 1; from++) {
+        struct app_data_ask m = {QUESTION, 'l', "key", 3, from};
+        BUF_AUTO struct buf b = {0};
+        struct cur c;
+
+        app_data_ask_encode(&b, &m);
+        c = cur_of(b.data, b.len);
+        assert_int_equal(app_data_ask_decode(&c, &m), from == QUESTION ? 0 : -1);
+        assert_int_equal(m.open_from, from);
+        assert_int_equal(decode_exactly(APP_DATA_ASK, b.data, b.len - 1), -1);
+    }
+}
+
 static void the_target_processes_of_an_event_are_decoded_in_their_order(void **state)
 {
     BUF_AUTO struct buf b = {0};
@@ -254,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_that_is_cut_anywhere_or_has_more_is_refused),
         cmocka_unit_test(a_question_that_is_cut_keeps_its_number),
+        cmocka_unit_test(a_request_for_data_may_name_its_first_open_question),
         cmocka_unit_test(the_target_processes_of_an_event_are_decoded_in_their_order),
         cmocka_unit_test(a_message_goes_to_the_handler_of_its_kind_alone),
     };

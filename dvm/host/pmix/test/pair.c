@@ -7,6 +7,7 @@
 #include "dvm/host/pmix/pmix_srv.h"
 #include "dvm/host/pmix/test/full.h"
 #include "dvm/host/spawner/remove.h"
+#include "dvm/protocol/head/published/published.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -299,7 +300,17 @@ static void on_dmodex(pmix_req req, const char *nspace, uint32_t rank, int timeo
     say(s, 'D', req, rank, nspace, NULL, 0);
 }
 
-static void on_data(pmix_req req, char op, const void *blob, size_t len, void *arg);
+enum store_result pair_data_serve(const struct pmix_srv_data_ask *a, bool at_once,
+                                  struct buf *answer, void *arg)
+{
+    static struct published *values;
+    static struct out out;
+    struct published_ask of = {.op = a->op, .at_once = at_once, .blob = a->blob, .len = a->len};
+
+    if (!values)
+        values = published_create(journal_create(&out));
+    return published_serve(values, &of, answer);
+}
 
 static void on_own_data(int status, const void *answer, size_t len, void *arg)
 {
@@ -332,7 +343,8 @@ static void on_data(pmix_req req, char op, const void *blob, size_t len, void *a
     struct server *s = arg;
 
     if (s->me == 0)
-        pmix_srv_data_ask(s->pmix, op, blob, len, on_own_data, asked_make(s, req));
+        pmix_srv_data_ask(s->pmix, &(struct pmix_srv_data_ask){.op = op, .blob = blob, .len = len},
+                          on_own_data, asked_make(s, req));
     else
         say(s, 'P', req, (uint32_t)op, "", blob, len);
 }
@@ -436,7 +448,9 @@ static void on_message(struct server *s, struct cur c)
     else if (type == 'D')
         pmix_srv_dmodex_serve(s->pmix, name, number, 5, on_served, asked_make(s, id));
     else if (type == 'P')
-        pmix_srv_data_ask(s->pmix, (char)number, data, len, on_served, asked_make(s, id));
+        pmix_srv_data_ask(s->pmix,
+                          &(struct pmix_srv_data_ask){.op = (char)number, .blob = data, .len = len},
+                          on_served, asked_make(s, id));
     else if (type == 'R')
         pmix_srv_answer(s->pmix, id, (int)number, data, len);
     else if (type == 'N')
@@ -569,6 +583,7 @@ static const struct pmix_srv_upcalls upcalls = {
     .on_fence = on_fence,
     .on_dmodex = on_dmodex,
     .on_data = on_data,
+    .on_data_serve = pair_data_serve,
     .on_notify = on_notify,
     .on_control = on_control,
     .on_resize = on_resize,

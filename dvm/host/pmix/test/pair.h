@@ -4,6 +4,8 @@
 #ifndef DVM_PMIX_TEST_PAIR_H
 #define DVM_PMIX_TEST_PAIR_H
 
+#include "dvm/protocol/head/published/store.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +41,11 @@ int pair_child(void (*fn)(void)); /* its wait status */
             exit(1);                                                                               \
         }                                                                                          \
     } while (0)
+
+/* Upcall of a head that keeps the values for this process. */
+struct pmix_srv_data_ask;
+enum store_result pair_data_serve(const struct pmix_srv_data_ask *a, bool at_once,
+                                  struct buf *answer, void *arg);
 
 struct pmix_srv;
 /* Registers a copy of the sample, which the server then owns alone. */

@@ -61,8 +61,10 @@ static void on_data(pmix_req req, char op, const void *data, size_t len, void *a
 
 static void open_server_on(struct fix *f, bool owns_cpus)
 {
-    static const struct pmix_srv_upcalls up = {
-        .on_data = on_data, .on_clean_add = pair_keep_add, .on_clean_run = pair_keep_run};
+    static const struct pmix_srv_upcalls up = {.on_data = on_data,
+                                               .on_data_serve = pair_data_serve,
+                                               .on_clean_add = pair_keep_add,
+                                               .on_clean_run = pair_keep_run};
     struct pmix_srv_opts o = {
         .host = "node-a", .session_dir = f->dir, .vpid = 3, .owns_cpus = owns_cpus};
     struct err err = {0};
@@ -439,11 +441,15 @@ static void answers_are_given_on_the_library_s_own_thread(void **state)
     in_child(do_answers);
 }
 
+static void ask_data(struct fix *f, char op, const void *blob, size_t len)
+{
+    pmix_srv_data_ask(f->pmix, &(struct pmix_srv_data_ask){.op = op, .blob = blob, .len = len},
+                      on_data_served, f);
+}
+
 static void do_garbage(void)
 {
     static const uint8_t junk[] = {0, 0, 0, 5, 'a', 0, 0, 0, 255, 255, 255, 255, 1, 2, 3};
-    size_t len;
-    void *answer;
     struct fix f;
 
     open_server(&f);
@@ -453,10 +459,8 @@ static void do_garbage(void)
         memcpy(cut, junk, n);
         pmix_srv_notify(f.pmix, cut, n, NULL, NULL);
         f.waiting = 1;
-        pmix_srv_data_ask(f.pmix, "plux"[n % 4], cut, n, on_data_served, &f);
+        ask_data(&f, "plux"[n % 4], cut, n);
         EXPECT(f.waiting == 0 && f.status == PMIX_ERR_BAD_PARAM);
-        EXPECT(pmix_srv_data_serve(f.pmix, 'l', cut, n, &answer, &len) == PMIX_ERR_BAD_PARAM);
-        free(answer);
     }
     pmix_srv_answer(f.pmix, 12345, 0, junk, sizeof(junk));
     close_server(&f);
@@ -516,7 +520,7 @@ static void ask_for_k(struct fix *f, uint32_t rank, bool waits)
     buf_put_u32(&b, 1);
     buf_put_str(&b, "k");
     f->status = 1;
-    pmix_srv_data_ask(f->pmix, 'l', b.data, b.len, on_data_served, f);
+    ask_data(f, 'l', b.data, b.len);
 }
 
 static void do_value_for_the_living(void)
@@ -535,12 +539,12 @@ static void do_value_for_the_living(void)
     buf_put_bytes(&value, "v", 1);
     f.waiting = 10;
     ask_for_k(&f, 2, true);
-    pmix_srv_data_ask(f.pmix, 'e', end.data, end.len, on_data_served, &f);
+    ask_data(&f, 'e', end.data, end.len);
     EXPECT(f.waiting == 8 && f.status == PMIX_SUCCESS);
     ask_for_k(&f, 1, true);
-    pmix_srv_data_ask(f.pmix, 'e', end.data, end.len, on_data_served, &f);
+    ask_data(&f, 'e', end.data, end.len);
     EXPECT(f.waiting == 7); /* that of the other rank goes on */
-    pmix_srv_data_ask(f.pmix, 'p', value.data, value.len, on_data_served, &f);
+    ask_data(&f, 'p', value.data, value.len);
     EXPECT(f.waiting == 5 && f.status == PMIX_SUCCESS);
     ask_for_k(&f, 1, false);
     EXPECT(f.status == PMIX_ERR_NOT_FOUND);

@@ -51,6 +51,14 @@ static void ask_for_request(pmix_req req, uint32_t vpid, uint32_t kind, struct b
     add_question(arg, vpid, kind, b)->req = req;
 }
 
+static void ask_for_data(pmix_req req, char op, const void *blob, size_t len, void *arg)
+{
+    BUF_AUTO struct buf b = {0};
+
+    app_data_ask_encode(&b, &(struct app_data_ask){.op = op, .blob = blob, .len = len});
+    add_question(arg, 0, APP_DATA_ASK, &b)->req = req;
+}
+
 static void reply_to_daemon(uint32_t vpid, uint64_t question, int status, const void *data,
                             size_t len, void *arg)
 {
@@ -99,8 +107,11 @@ void fake_open(struct fake *f)
 
     memset(f, 0, sizeof(*f));
     f->env = (struct host_env){.vpid = 1, .enter = enter_core, .drain = drain_core, .arg = f};
-    f->ask = (struct host_ask){
-        .ask = ask_daemon, .ask_for = ask_for_request, .reply = reply_to_daemon, .arg = f};
+    f->ask = (struct host_ask){.ask = ask_daemon,
+                               .ask_for = ask_for_request,
+                               .ask_data = ask_for_data,
+                               .reply = reply_to_daemon,
+                               .arg = f};
     f->jobs = (struct host_jobs){.find = find_job, .learn = learn_jobs, .arg = f};
     f->learnt = true;
     f->known = xcalloc(1, sizeof(*f->known));

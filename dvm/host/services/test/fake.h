@@ -4,6 +4,7 @@
 #ifndef DVM_SERVICES_TEST_FAKE_H
 #define DVM_SERVICES_TEST_FAKE_H
 
+#include "dvm/host/app/app.h"
 #include "dvm/host/env/host_ask.h"
 #include "dvm/host/env/host_env.h"
 #include "dvm/host/env/host_jobs.h"

@@ -34,7 +34,7 @@ void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank
     b->done_arg = arg;
 }
 
-void pmix_srv_data_ask(struct pmix_srv *p, char op, const void *blob, size_t len,
+void pmix_srv_data_ask(struct pmix_srv *p, const struct pmix_srv_data_ask *a,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg)
 {

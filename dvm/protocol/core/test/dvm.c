@@ -145,6 +145,53 @@ void dvm_put_campaign(struct sim *s, const char *id, const struct api_campaign_r
     sim_drain(s, 0);
 }
 
+static enum store_result serve(struct sim *s, char op, uint64_t question, const struct buf *blob)
+{
+    struct published_ask a = {.request = {.question = question, .open_from = question ? 1 : 0},
+                              .op = op,
+                              .blob = blob->data,
+                              .len = blob->len};
+    struct core *head = sim_core(s, 0);
+    BUF_AUTO struct buf answer = {.max = 4096};
+    enum store_result r;
+
+    core_time(head, sim_now(s), sim_now(s));
+    r = core_published_serve(head, 2, &a, &answer);
+    sim_drain(s, 0);
+    return r;
+}
+
+enum store_result dvm_publish(struct sim *s, uint64_t question, const char *nspace, const char *key,
+                              enum store_persistence persistence)
+{
+    struct store_who who = {.vpid = 2};
+    BUF_AUTO struct buf b = {.max = 4096};
+
+    memccpy(who.nspace, nspace, 0, sizeof(who.nspace) - 1);
+    store_put_who(&b, &who);
+    buf_put_u8(&b, STORE_RANGE_SESSION);
+    buf_put_u8(&b, (uint8_t)persistence);
+    buf_put_u32(&b, 1);
+    buf_put_str(&b, key);
+    buf_put_bytes(&b, "value", 5);
+    return serve(s, 'p', question, &b);
+}
+
+enum store_result dvm_look_up(struct sim *s, uint64_t question, const char *key)
+{
+    struct store_who who = {.nspace = "tool", .vpid = 2};
+    BUF_AUTO struct buf b = {.max = 4096};
+
+    store_put_who(&b, &who);
+    buf_put_u8(&b, STORE_RANGE_SESSION);
+    buf_put_u8(&b, false);
+    buf_put_u32(&b, 0);
+    buf_put_u32(&b, 0);
+    buf_put_u32(&b, 1);
+    buf_put_str(&b, key);
+    return serve(s, 'l', question, &b);
+}
+
 void dvm_replace_head(struct sim *s)
 {
     sim_crash(s, 0);

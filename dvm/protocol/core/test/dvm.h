@@ -43,6 +43,11 @@ void dvm_put_campaign(struct sim *s, const char *id, const struct api_campaign_r
 void dvm_replace_head(struct sim *s);
 /* The same; frames between the head and vpids 1 and 2 that are under way are lost too. */
 void dvm_replace_head_at_once(struct sim *s);
+/* Rank 0 of the job, on vpid 2, publishes the key for the job's life; a process that is no rank
+ * looks it up. question 0: the request is not repeated. */
+enum store_result dvm_publish(struct sim *s, uint64_t question, const char *nspace, const char *key,
+                              enum store_persistence persistence);
+enum store_result dvm_look_up(struct sim *s, uint64_t question, const char *key);
 /* For sim_until(): members 1 to *arg (uint32_t) are wired and know the epoch of the head. */
 bool dvm_head_known(struct sim *s, void *arg);
 uint32_t dvm_bound(struct sim *s); /* the head's present size in members */

@@ -191,6 +191,12 @@ static void jobs_that_run_wait_fail_and_end_are_in_the_state(void **state)
     keep_records(&k, s);
     empty = state_bytes(&k);
     submit_job(s, 0, "2000", "0", 7);
+    assert_int_equal(dvm_publish(s, 0, sim_job(s, 0)->nspace, "k", STORE_PERSIST_APP), STORE_OK);
+    assert_int_equal(dvm_publish(s, 1, sim_job(s, 0)->nspace, "l", STORE_PERSIST_FIRST_READ),
+                     STORE_OK);
+    assert_int_equal(dvm_look_up(s, 2, "l"), STORE_OK);
+    assert_int_equal(k.of_type[RECORD_PUBLISHED], 2);
+    assert_int_equal(k.of_type[RECORD_UNPUBLISHED], 1);
     running = state_bytes(&k);
     assert_true(running > empty);
     spawn_job(s, 3, sim_job(s, 0)->nspace, "50", "7", 1);
@@ -204,6 +210,7 @@ static void jobs_that_run_wait_fail_and_end_are_in_the_state(void **state)
     keep_records(&k, s); /* the snapshot has a running and a queued job */
     assert_true(sim_until(s, all_are_done, &n, 60000));
     assert_int_equal(sim_job(s, 1)->exit_code, 3);
+    assert_int_equal(k.of_type[RECORD_UNPUBLISHED], 1); /* of the new fold: at the job's end */
     sim_for(s, 5000);
     assert_same_state(&k);
     assert_true(state_bytes(&k) < running + 100); /* the history has their ends alone */
@@ -302,7 +309,8 @@ static void a_campaign_in_each_step_is_in_the_snapshot(void **state)
     run_all_campaigns(s);
     for (unsigned type = RECORD_CAMPAIGN; type < RECORD_TYPES; type++) {
         bool other = type == RECORD_CAMPAIGN_ASKER || type == RECORD_JOB_JUDGED ||
-                     type == RECORD_JOB_KIN_FAILED || type == RECORD_HEIR;
+                     type == RECORD_JOB_KIN_FAILED || type == RECORD_HEIR ||
+                     type == RECORD_PUBLISHED || type == RECORD_UNPUBLISHED;
 
         if (k.of_type[type] == 0 && !other)
             fail_msg("no record %s", record_name(type));

@@ -344,6 +344,62 @@ static void c21_a_signal_that_ends_a_job_is_not_lost_with_the_head(void **state)
     }
 }
 
+static void c21_published_values_stay_with_the_next_head(void **state)
+{
+    struct sim *s = boot();
+    size_t job = sim_submit(s, 2, 8, 5000, 0);
+    const char *nspace = sim_job(s, job)->nspace;
+
+    sim_for(s, 1000);
+    assert_int_equal(dvm_publish(s, 1, nspace, "k", STORE_PERSIST_APP), STORE_OK);
+    assert_int_equal(dvm_publish(s, 2, nspace, "ever", STORE_PERSIST_SESSION), STORE_OK);
+    dvm_replace_head(s);
+    wait_for_all(s);
+    assert_int_equal(dvm_look_up(s, 0, "k"), STORE_OK);
+    dvm_wait_job(s, job, 0);
+    assert_int_equal(dvm_look_up(s, 0, "k"), STORE_NONE);
+    dvm_replace_head(s);
+    assert_int_equal(dvm_look_up(s, 0, "ever"), STORE_OK);
+    sim_destroy(s);
+}
+
+/* Neither answer has come: the daemon sends both requests again. */
+static void c21_a_request_for_published_values_is_carried_out_once(void **state)
+{
+    struct sim *s = boot();
+    size_t job = sim_submit(s, 2, 8, 5000, 0);
+    const char *nspace = sim_job(s, job)->nspace;
+
+    sim_for(s, 1000);
+    assert_int_equal(dvm_publish(s, 1, nspace, "k", STORE_PERSIST_FIRST_READ), STORE_OK);
+    assert_int_equal(dvm_look_up(s, 2, "k"), STORE_OK);
+    dvm_replace_head(s);
+    wait_for_all(s);
+    assert_int_equal(dvm_look_up(s, 2, "k"), STORE_OK);
+    assert_int_equal(dvm_publish(s, 1, nspace, "k", STORE_PERSIST_FIRST_READ), STORE_OK);
+    assert_int_equal(dvm_look_up(s, 3, "k"), STORE_NONE);
+    sim_destroy(s);
+}
+
+/* The head ends at any moment around the end of the job. */
+static void c21_published_values_are_removed_with_their_job_whenever_the_head_ends(void **state)
+{
+    for (uint64_t at = 0; at < 120; at += 3) {
+        struct sim *s = boot();
+        size_t job = sim_submit(s, 2, 6, 50, 9);
+        const char *nspace = sim_job(s, job)->nspace;
+
+        sim_for(s, 30);
+        assert_int_equal(dvm_publish(s, 1, nspace, "k", STORE_PERSIST_APP), STORE_OK);
+        sim_for(s, at);
+        dvm_replace_head_at_once(s);
+        dvm_wait_job(s, job, 9);
+        assert_int_equal(dvm_look_up(s, 0, "k"), STORE_NONE);
+        assert_int_equal(dvm_publish(s, 2, nspace, "late", STORE_PERSIST_APP), STORE_NONE);
+        sim_destroy(s);
+    }
+}
+
 static void a_job_with_a_daemon_that_is_lost_meanwhile_ends(void **state)
 {
     struct sim *s = boot();
@@ -535,6 +591,9 @@ int main(void)
         cmocka_unit_test(c21_a_detached_job_of_the_head_goes_on_whenever_the_head_ends),
         cmocka_unit_test(c21_a_detached_job_of_the_head_keeps_its_place_in_the_queue),
         cmocka_unit_test(a_job_of_the_head_that_is_not_detached_or_lacks_its_files_ends_with_it),
+        cmocka_unit_test(c21_published_values_stay_with_the_next_head),
+        cmocka_unit_test(c21_a_request_for_published_values_is_carried_out_once),
+        cmocka_unit_test(c21_published_values_are_removed_with_their_job_whenever_the_head_ends),
         cmocka_unit_test(c21_a_job_that_is_submitted_while_there_is_no_head_runs),
         cmocka_unit_test(c21_a_job_that_has_ended_is_not_submitted_again),
         cmocka_unit_test(a_job_with_a_daemon_that_is_lost_meanwhile_ends),

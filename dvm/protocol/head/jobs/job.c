@@ -44,6 +44,7 @@ struct jobs *jobs_create(const struct jobs_uses *u)
     js->roster = u->roster;
     js->ledger = u->ledger;
     js->table = u->table;
+    js->published = u->published;
     js->slots = (struct slots){u->members, u->ledger};
     js->changes = 1;
     return js;

@@ -10,6 +10,7 @@
 #include "dvm/protocol/head/members/roster.h"
 #include "dvm/protocol/head/members/size_bound.h"
 #include "dvm/protocol/head/members/slots.h"
+#include "dvm/protocol/head/published/published.h"
 #include "dvm/protocol/rml/rml.h"
 #include "dvm/protocol/state/state.h"
 
@@ -43,6 +44,7 @@ struct jobs_uses { /* borrowed */
     const struct roster *roster;
     struct cpu_ledger *ledger;
     struct job_table *table;
+    struct published *published;
 };
 
 struct jobs *jobs_create(const struct jobs_uses *uses);
@@ -116,6 +118,8 @@ void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code,
 struct job *jobs_first(const struct jobs *js);
 struct job *job_next(const struct job *j);
 struct job *jobs_find(const struct jobs *js, const char *nspace);
+/* True if there was such a job, and its daemons have been notified of its end. */
+bool jobs_has_ended(const struct jobs *js, const char *nspace);
 const struct job_launch *job_map(const struct job *j); /* borrowed; nnodes 0: not mapped */
 bool job_mapped(const struct job *j);
 bool job_running(const struct job *j);  /* its launch was sent, and it has not ended */

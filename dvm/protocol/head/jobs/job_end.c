@@ -2,7 +2,8 @@
 /* The end of a job.
  *
  * In: a job that has ended. Out: JOB_ENDED to every daemon that ran it or watches it, and to the
- * head, which keeps the data that its ranks have published; DONE to the submitter.
+ * head, where its lookups wait; DONE to the submitter. Values that its ranks have published for its
+ * life are removed.
  *
  * The daemons are notified at once. The submitter is notified when the job is the last of its
  * family to end, with the list of daemons whose output is still to come. Its end is kept in the
@@ -10,6 +11,7 @@
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,13 +36,14 @@ static bool has_watcher(const struct job *j, uint32_t vpid)
     return i < j->nwatchers;
 }
 
-/* Notifies every daemon that ran the job, the daemons that watch it, and the head, which keeps the
- * data that its ranks have published. */
+/* Notifies every daemon that ran the job, the daemons that watch it, and the head, where lookups of
+ * its ranks may wait. */
 static void tell_all_ended(struct jobs *js, struct job *j)
 {
     if (j->ended_told)
         return;
     j->ended_told = true;
+    published_job_ended(js->published, j->map.nspace);
     job_news_send(js, j);
     for (size_t i = 0; job_sent(j) && i < j->map.nnodes; i++) {
         if (job_node_current(js, &j->map.nodes[i]))
@@ -53,6 +56,22 @@ static void tell_all_ended(struct jobs *js, struct job *j)
     }
     if (job_sent(j) && job_launch_node(&j->map, VPID_HEAD) < 0 && !has_watcher(j, VPID_HEAD))
         tell_ended(js, j, VPID_HEAD);
+}
+
+bool jobs_has_ended(const struct jobs *js, const char *nspace)
+{
+    const struct job *j = jobs_find(js, nspace);
+    const char *inc = incarnation_text(js->inc);
+    size_t len = strlen(inc);
+    unsigned long long number;
+    char *end;
+
+    if (j)
+        return j->ended_told;
+    if (strncmp(nspace, inc, len) != 0 || nspace[len] != '.' || !isdigit((uint8_t)nspace[len + 1]))
+        return false;
+    number = strtoull(nspace + len + 1, &end, 10);
+    return *end == '\0' && number <= job_table_last(js->table);
 }
 
 /* The end of the job's own ranks, then that of the jobs which they have spawned. */

@@ -74,6 +74,7 @@ struct jobs {
     const struct roster *roster;
     struct cpu_ledger *ledger;
     struct job_table *table;
+    struct published *published;
     struct slots slots;
     struct jobs_resize resize;
     struct job *list; /* in order of submission */

@@ -616,6 +616,33 @@ static int get_job_forgotten(struct cur *c, struct record *r, struct err *err)
     return 0;
 }
 
+/* --- published values (record_published.c) */
+
+static void put_published(struct buf *b, const struct record *r)
+{
+    record_published_put(b, &r->published);
+}
+
+static int get_published(struct cur *c, struct record *r, struct err *err)
+{
+    return record_published_get(c, &r->published, err);
+}
+
+static void put_unpublished(struct buf *b, const struct record *r)
+{
+    record_published_put_removed(b, &r->unpublished);
+}
+
+static int get_unpublished(struct cur *c, struct record *r, struct err *err)
+{
+    return record_published_get_removed(c, &r->unpublished, err);
+}
+
+static void free_unpublished(struct record *r)
+{
+    free(r->unpublished.ids);
+}
+
 /* --- all of them */
 
 static void free_nothing(struct record *r)
@@ -667,6 +694,8 @@ static const struct codec {
     [RECORD_JOB_STEP] = {"JOB_STEP", put_job_step, get_job_step, free_nothing},
     [RECORD_JOB_RESULT] = {"JOB_RESULT", put_job_result, get_job_result, free_job_result},
     [RECORD_JOB_FORGOTTEN] = {"JOB_FORGOTTEN", put_job_forgotten, get_job_forgotten, free_nothing},
+    [RECORD_PUBLISHED] = {"PUBLISHED", put_published, get_published, free_nothing},
+    [RECORD_UNPUBLISHED] = {"UNPUBLISHED", put_unpublished, get_unpublished, free_unpublished},
 };
 
 static bool is_type(unsigned type)

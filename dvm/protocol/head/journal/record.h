@@ -13,6 +13,7 @@
 #include "dvm/protocol/head/journal/record_campaign.h"
 #include "dvm/protocol/head/journal/record_job_map.h"
 #include "dvm/protocol/head/journal/record_job_progress.h"
+#include "dvm/protocol/head/journal/record_published.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
@@ -54,6 +55,8 @@ enum record_type {
     RECORD_JOB_STEP,       /* its state */
     RECORD_JOB_FORGOTTEN,  /* its submitter has been notified of its end */
     RECORD_HEIR,           /* another process is the head now */
+    RECORD_PUBLISHED,      /* a rank has published values */
+    RECORD_UNPUBLISHED,    /* values are removed: unpublished, read, or at their publisher's end */
     RECORD_TYPES
 };
 
@@ -194,6 +197,8 @@ struct record {
         struct record_job_step job_step;
         struct record_job_result job_result;
         struct record_job_forgotten job_forgotten;
+        struct record_published published;
+        struct record_unpublished unpublished;
     };
 };
 

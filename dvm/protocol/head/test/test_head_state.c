@@ -362,6 +362,21 @@ static void a_result_is_a_failure(void **state)
     head_fold_destroy(f);
 }
 
+static void only_values_that_are_there_are_removed_and_none_is_published_twice(void **state)
+{
+    struct head_fold *f = fold_up_to(RECORD_PUBLISHED);
+    struct record r = sample_record(RECORD_UNPUBLISHED);
+    uint64_t none[] = {2};
+
+    assert_refused(f, sample_record(RECORD_PUBLISHED), "values of vpid 3 are refused");
+    r.unpublished.ids = none;
+    assert_refused(f, r, "published value 2");
+    r = sample_record(RECORD_UNPUBLISHED);
+    r.unpublished.result = STORE_WAITS;
+    assert_refused(f, r, "result");
+    head_fold_destroy(f);
+}
+
 static void a_snapshot_is_the_state_after_any_number_of_records(void **state)
 {
     for (unsigned type = SAMPLE_FIRST; type < RECORD_TYPES; type++) {
@@ -402,7 +417,7 @@ static void a_snapshot_after_other_records_is_refused(void **state)
 
 static void a_snapshot_that_is_cut_or_too_long_is_refused(void **state)
 {
-    struct head_fold *f = fold_up_to(RECORD_JOB_STEP);
+    struct head_fold *f = fold_up_to(RECORD_PUBLISHED);
     BUF_AUTO struct buf all = {0};
 
     save_fold(f, &all);
@@ -440,6 +455,7 @@ int main(void)
         cmocka_unit_test(a_rank_ends_once),
         cmocka_unit_test(the_history_has_the_last_jobs),
         cmocka_unit_test(a_result_is_a_failure),
+        cmocka_unit_test(only_values_that_are_there_are_removed_and_none_is_published_twice),
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
         cmocka_unit_test(a_snapshot_after_other_records_is_refused),
         cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),

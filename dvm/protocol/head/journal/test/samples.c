@@ -67,6 +67,12 @@ static struct job_node map_nodes[] = {{3, 2, "x-3"}, {0, 1, "x-head-0"}};
 static uint32_t map_rank_node[] = {0, 1, 0};
 static uint32_t map_rank_app[] = {0, 0, 0};
 
+/* who (nspace "5f3a.1", rank 0, vpid 3, uid 0), session, app, 1 pair: "k", "v" */
+static const uint8_t publish[] = {0, 0, 0, 6, '5', 'f', '3', 'a', '.', '1', 0, 0,  0,
+                                  0, 0, 0, 0, 3,   0,   0,   0,   0,   4,   3, 0,  0,
+                                  0, 1, 0, 0, 0,   1,   'k', 0,   0,   0,   1, 'v'};
+static uint64_t removed[] = {1};
+
 static const struct record samples[RECORD_TYPES] = {
     [RECORD_SNAPSHOT] = {.snapshot = {snapshot, sizeof(snapshot)}},
     [RECORD_BEGIN] = {.begin = {.cluster = "default/x",
@@ -117,6 +123,9 @@ static const struct record samples[RECORD_TYPES] = {
     [RECORD_JOB_STEP] = {.job_step = {1, JOB_EV_NO_MAP}},
     [RECORD_JOB_FORGOTTEN] = {.job_forgotten = {1}},
     [RECORD_HEIR] = {.heir = {{.vpid = 0}}},
+    [RECORD_PUBLISHED] = {.published = {{{3, {SAMPLE_INC, 2}}, 4, 3}, publish, sizeof(publish)}},
+    [RECORD_UNPUBLISHED] =
+        {.unpublished = {{{4, {SAMPLE_INC, 4}}, 2, 1}, 0, snapshot, sizeof(snapshot), 1, removed}},
 };
 
 struct record sample_record(unsigned type)

@@ -109,6 +109,23 @@ static void members_out_of_their_limits_are_refused(void **state)
     assert_record_refused(r, "members");
 }
 
+static void requests_for_values_out_of_their_limits_are_refused(void **state)
+{
+    struct record r = sample_record(RECORD_PUBLISHED);
+
+    r.published.request.asker.vpid = VPID_MAX + 1;
+    assert_record_refused(r, "of vpid");
+    r = sample_record(RECORD_PUBLISHED);
+    r.published.request.open_from = r.published.request.question + 1;
+    assert_record_refused(r, "question");
+    r = sample_record(RECORD_PUBLISHED);
+    r.published.request.asker.epoch = (struct epoch){0, 0};
+    assert_record_refused(r, "question");
+    r = sample_record(RECORD_UNPUBLISHED);
+    r.unpublished.n = 0;
+    assert_record_refused(r, "no value");
+}
+
 static void releases_out_of_their_limits_are_refused(void **state)
 {
     struct record r = sample_record(RECORD_RELEASE);
@@ -326,6 +343,7 @@ int main(void)
         cmocka_unit_test(every_prefix_and_every_longer_record_is_refused),
         cmocka_unit_test(a_begin_without_an_epoch_of_the_head_is_refused),
         cmocka_unit_test(members_out_of_their_limits_are_refused),
+        cmocka_unit_test(requests_for_values_out_of_their_limits_are_refused),
         cmocka_unit_test(releases_out_of_their_limits_are_refused),
         cmocka_unit_test(other_messages_are_no_operations),
         cmocka_unit_test(jobs_out_of_their_limits_are_refused),

@@ -1,35 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The head's store of published values: by key, with the ranges and lifetimes of the PMIx
- * standard.
+/* The values that ranks have published: by key, with the ranges and lifetimes of the PMIx standard.
  *
- * In: packed requests of ranks of any daemon. Out: a result, and for a lookup the values. All
- * entries of one key are in one slot of a hash. The range of an entry decides which requesters see
- * it; another user never does. Its persistence decides at whose end it is removed, or that its
- * first reader removes it.
+ * In: packed requests of ranks of any daemon. Out: a result, for a lookup the values, and the
+ * numbers of the values that the request removes. All entries of one key are in one slot of a hash.
+ * The range of an entry decides which requesters see it; another user never does. Its persistence
+ * decides at whose end it is removed, or that its first reader removes it.
  *
  * Invariants: values are opaque bytes; at most STORE_KEYS_MAX entries and STORE_BYTES_MAX bytes
  * are held; a request is carried out as a whole or not at all: all its pairs are checked before the
- * first one is stored, and a lookup removes what it has read when it has succeeded.
+ * first one is stored, and all its numbers before the first value is removed. Requests that were
+ * carried out in the same order give the same store, with the same numbers.
  *
  * Failures: a malformed request, a key that is published already in this range, and a full store
  * are refused, and the store stays as it was. */
-#include "dvm/host/pmix/store.h"
+#include "dvm/protocol/head/published/store.h"
 
-#include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uthash.h>
 #include <utlist.h>
 
+/* Bytes of an entry beside its value, in every build: the fold of the journal has to agree. */
+#define ENTRY_BYTES 512
+
 struct entry {
+    uint64_t id; /* in the order in which they were published, from 1 */
     struct store_who owner;
     uint8_t range;
     uint8_t persistence;
-    bool is_read; /* by the lookup under way, and is removed if that succeeds */
+    bool is_read; /* by the lookup under way, which may name a key twice */
     void *value;
     size_t len;
     struct slot *slot;
-    struct entry *next;
+    struct entry *next; /* a later one of the key comes first */
+    UT_hash_handle hh;
 };
 
 struct slot { /* all entries of one key */
@@ -40,6 +44,8 @@ struct slot { /* all entries of one key */
 
 struct store {
     struct slot *slots;
+    struct entry *by_id; /* in this order */
+    uint64_t last_id;
     size_t count;
     size_t bytes;
 };
@@ -51,13 +57,14 @@ struct store *store_create(void)
 
 static size_t entry_cost(const struct entry *e)
 {
-    return sizeof(*e) + e->len;
+    return ENTRY_BYTES + e->len;
 }
 
 static void entry_remove(struct store *s, struct entry *e)
 {
     struct slot *slot = e->slot;
 
+    HASH_DEL(s->by_id, e);
     LL_DELETE(slot->entries, e);
     s->count--;
     s->bytes -= entry_cost(e);
@@ -70,37 +77,31 @@ static void entry_remove(struct store *s, struct entry *e)
     free(slot);
 }
 
-/* Removes the entries for which `pick` returns true. */
-static void remove_if(struct store *s, bool (*pick)(const struct entry *e, const void *arg),
-                      const void *arg)
+static void add_id(struct store_ids *ids, uint64_t id)
 {
-    struct slot *slot, *next_slot;
-
-    HASH_ITER(hh, s->slots, slot, next_slot)
-    {
-        struct entry *e = slot->entries;
-
-        /* The slot is freed with its last entry and not read after that. */
-        while (e) {
-            struct entry *next = e->next;
-
-            if (pick(e, arg))
-                entry_remove(s, e);
-            e = next;
-        }
-    }
+    if ((ids->n & (ids->n - 1)) == 0) /* full, or empty */
+        ids->list = xrealloc(ids->list, (ids->n ? 2 * ids->n : 1) * sizeof(*ids->list));
+    ids->list[ids->n++] = id;
 }
 
-static bool pick_any(const struct entry *e, const void *arg)
+/* Names the entries for which `pick` returns true, in their order. */
+static void name_if(const struct store *s, bool (*pick)(const struct entry *e, const void *arg),
+                    const void *arg, struct store_ids *ids)
 {
-    return true;
+    const struct entry *e;
+
+    for (e = s->by_id; e; e = e->hh.next) {
+        if (pick(e, arg))
+            add_id(ids, e->id);
+    }
 }
 
 void store_destroy(struct store *s)
 {
     if (!s)
         return;
-    remove_if(s, pick_any, NULL);
+    while (s->by_id)
+        entry_remove(s, s->by_id);
     free(s);
 }
 
@@ -139,15 +140,15 @@ static bool in_range(uint8_t range, const struct store_who *owner, const struct 
     if (owner->uid != who->uid)
         return false;
     switch (range) {
-    case PMIX_RANGE_UNDEF:
-    case PMIX_RANGE_SESSION:
-    case PMIX_RANGE_GLOBAL:
+    case STORE_RANGE_UNDEF:
+    case STORE_RANGE_SESSION:
+    case STORE_RANGE_GLOBAL:
         return true;
-    case PMIX_RANGE_NAMESPACE:
+    case STORE_RANGE_NAMESPACE:
         return strcmp(owner->nspace, who->nspace) == 0;
-    case PMIX_RANGE_LOCAL:
+    case STORE_RANGE_LOCAL:
         return owner->vpid == who->vpid;
-    case PMIX_RANGE_PROC_LOCAL:
+    case STORE_RANGE_PROC_LOCAL:
         return same_proc(owner, who);
     default:
         return false;
@@ -195,11 +196,13 @@ static void entry_add(struct store *s, const char *key, const struct entry *mode
         HASH_ADD_KEYPTR(hh, s->slots, slot->key, strlen(slot->key), slot);
     }
     *e = *model;
+    e->id = ++s->last_id;
     e->slot = slot;
     e->value = xmalloc(model->len);
     if (model->len)
         memcpy(e->value, model->value, model->len);
     LL_PREPEND(slot->entries, e);
+    HASH_ADD(hh, s->by_id, id, sizeof(e->id), e);
     s->count++;
     s->bytes += entry_cost(e);
 }
@@ -236,35 +239,63 @@ static enum store_result pairs_read(struct store *s, const struct store *look, s
  * refused. */
 static bool is_known(uint8_t range, uint8_t persistence)
 {
-    bool lasts = persistence <= PMIX_PERSIST_SESSION;
+    bool lasts = persistence <= STORE_PERSIST_SESSION;
 
     switch (range) {
-    case PMIX_RANGE_UNDEF:
-    case PMIX_RANGE_LOCAL:
-    case PMIX_RANGE_NAMESPACE:
-    case PMIX_RANGE_SESSION:
-    case PMIX_RANGE_GLOBAL:
-    case PMIX_RANGE_PROC_LOCAL:
+    case STORE_RANGE_UNDEF:
+    case STORE_RANGE_LOCAL:
+    case STORE_RANGE_NAMESPACE:
+    case STORE_RANGE_SESSION:
+    case STORE_RANGE_GLOBAL:
+    case STORE_RANGE_PROC_LOCAL:
         return lasts;
     default:
         return false;
     }
 }
 
-enum store_result store_publish(struct store *s, const void *blob, size_t len)
+/* The pairs follow at the cursor. */
+static bool read_model(struct cur *c, struct entry *model)
+{
+    if (!store_get_who(c, &model->owner))
+        return false;
+    model->range = cur_u8(c);
+    model->persistence = cur_u8(c);
+    return !c->bad && is_known(model->range, model->persistence);
+}
+
+enum store_result store_may_publish(const struct store *s, const void *blob, size_t len)
 {
     struct cur c = cur_of(blob, len);
     struct entry model = {0};
-    enum store_result r;
 
-    if (!store_get_who(&c, &model.owner))
-        return STORE_BAD;
-    model.range = cur_u8(&c);
-    model.persistence = cur_u8(&c);
-    if (!is_known(model.range, model.persistence))
-        return STORE_BAD;
-    r = pairs_read(NULL, s, c, &model);
-    return r == STORE_OK ? pairs_read(s, s, c, &model) : r;
+    return read_model(&c, &model) ? pairs_read(NULL, s, c, &model) : STORE_BAD;
+}
+
+enum store_result store_publish(struct store *s, const void *blob, size_t len)
+{
+    enum store_result r = store_may_publish(s, blob, len);
+    struct cur c = cur_of(blob, len);
+    struct entry model = {0};
+
+    return r == STORE_OK && read_model(&c, &model) ? pairs_read(s, s, c, &model) : r;
+}
+
+int store_remove(struct store *s, const uint64_t *ids, uint32_t n, struct err *err)
+{
+    struct entry *e;
+
+    for (uint32_t i = 0; i < n; i++) {
+        HASH_FIND(hh, s->by_id, &ids[i], sizeof(ids[i]), e);
+        if (!e || (i && ids[i] <= ids[i - 1]))
+            return err_set(err, "published value %llu", (unsigned long long)ids[i]);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        HASH_FIND(hh, s->by_id, &ids[i], sizeof(ids[i]), e);
+        if (e)
+            entry_remove(s, e);
+    }
+    return 0;
 }
 
 static bool lookup_read(struct cur *c, struct store_lookup *l)
@@ -286,6 +317,26 @@ bool store_lookup_head(const void *blob, size_t len, struct store_lookup *out)
     return lookup_read(&c, out);
 }
 
+void store_lookup_shorten(void *blob, size_t len, uint32_t passed_s)
+{
+    struct cur c = cur_of(blob, len);
+    struct store_who who;
+    uint32_t left;
+    uint8_t *at;
+
+    if (!store_get_who(&c, &who))
+        return;
+    (void)cur_u8(&c); /* range */
+    (void)cur_u8(&c); /* wait */
+    at = (uint8_t *)blob + (len - cur_left(&c));
+    left = cur_u32(&c);
+    if (c.bad || left == 0)
+        return;
+    left = left > passed_s ? left - passed_s : 1;
+    for (int i = 0; i < 4; i++)
+        at[i] = (uint8_t)(left >> (24 - 8 * i));
+}
+
 static void put_found(struct buf *out, const char *key, const struct entry *e)
 {
     buf_put_str(out, e->owner.nspace);
@@ -294,17 +345,27 @@ static void put_found(struct buf *out, const char *key, const struct entry *e)
     buf_put_bytes(out, e->value, e->len);
 }
 
-/* After a lookup that has failed, its values stay. */
-static void settle_reads(struct store *s, struct entry *const *read, uint32_t n, bool ok)
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* A lookup that has failed removes nothing. */
+static void settle_reads(struct entry *const *read, uint32_t n, bool ok, struct store_ids *ids)
 {
     for (uint32_t i = 0; i < n; i++) {
         read[i]->is_read = false;
         if (ok)
-            entry_remove(s, read[i]);
+            add_id(ids, read[i]->id);
     }
+    if (ids->n)
+        qsort(ids->list, ids->n, sizeof(*ids->list), compare_ids);
 }
 
-enum store_result store_lookup(struct store *s, const void *blob, size_t len, struct buf *out)
+enum store_result store_lookup(struct store *s, const void *blob, size_t len, struct buf *out,
+                               struct store_ids *ids)
 {
     struct cur c = cur_of(blob, len);
     FREE_AUTO struct entry **read = NULL;
@@ -324,7 +385,7 @@ enum store_result store_lookup(struct store *s, const void *blob, size_t len, st
         if (!e)
             continue;
         put_found(out, key, e);
-        if (e->persistence == PMIX_PERSIST_FIRST_READ) {
+        if (e->persistence == STORE_PERSIST_FIRST_READ) {
             e->is_read = true;
             read[nread++] = e;
         }
@@ -332,7 +393,7 @@ enum store_result store_lookup(struct store *s, const void *blob, size_t len, st
     }
     buf_patch_u32(out, count_at, found);
     ok = cur_done(&c) && !out->failed;
-    settle_reads(s, read, nread, ok);
+    settle_reads(read, nread, ok, ids);
     if (!ok)
         return STORE_BAD;
     return found == l.nkeys ? STORE_OK : found ? STORE_SOME : STORE_NONE;
@@ -366,9 +427,11 @@ static bool pick_owned(const struct entry *e, const void *arg)
     return e->range == o->range && same_proc(&e->owner, o->who);
 }
 
-static bool unpublish_key(struct store *s, const char *key, const struct owned *o)
+/* At most one: publish refuses a second. False: there is none, or it has been named. */
+static bool name_owned(const struct store *s, const char *key, const struct owned *o,
+                       struct store_ids *ids)
 {
-    struct entry *e;
+    const struct entry *e;
     struct slot *slot;
 
     HASH_FIND_STR(s->slots, key, slot);
@@ -376,15 +439,30 @@ static bool unpublish_key(struct store *s, const char *key, const struct owned *
         return false;
     LL_FOREACH(slot->entries, e)
     {
-        if (pick_owned(e, o)) {
-            entry_remove(s, e);
-            return true; /* the only one: publish refuses a second */
-        }
+        if (pick_owned(e, o))
+            break;
     }
-    return false;
+    if (e)
+        add_id(ids, e->id);
+    return e != NULL;
 }
 
-enum store_result store_unpublish(struct store *s, const void *blob, size_t len)
+/* A request may name a key twice. */
+static void sort_ids(struct store_ids *ids)
+{
+    uint32_t n = 0;
+
+    if (ids->n)
+        qsort(ids->list, ids->n, sizeof(*ids->list), compare_ids);
+    for (uint32_t i = 0; i < ids->n; i++) {
+        if (n == 0 || ids->list[i] != ids->list[n - 1])
+            ids->list[n++] = ids->list[i];
+    }
+    ids->n = n;
+}
+
+enum store_result store_unpublish(const struct store *s, const void *blob, size_t len,
+                                  struct store_ids *ids)
 {
     struct cur c = cur_of(blob, len);
     struct store_who who;
@@ -396,46 +474,97 @@ enum store_result store_unpublish(struct store *s, const void *blob, size_t len)
     o.range = cur_u8(&c);
     n = cur_count(&c, STORE_KEYS_MAX, 4);
     if (n == 0 && cur_done(&c))
-        remove_if(s, pick_owned, &o);
+        name_if(s, pick_owned, &o, ids);
     for (uint32_t i = 0; i < n; i++) {
         FREE_AUTO char *key = cur_str(&c, STORE_KEY_MAX);
 
         if (!c.bad)
-            found += unpublish_key(s, key, &o);
+            found += name_owned(s, key, &o, ids);
     }
-    return !cur_done(&c) ? STORE_BAD : n && !found ? STORE_NONE : STORE_OK;
+    sort_ids(ids);
+    if (cur_done(&c))
+        return n && !found ? STORE_NONE : STORE_OK;
+    ids->n = 0;
+    return STORE_BAD;
 }
 
-struct ended {
-    const char *nspace;
-    uint32_t rank;
-};
-
-static bool pick_ended(const struct entry *e, const void *arg)
+static bool pick_of_rank(const struct entry *e, const void *arg)
 {
-    const struct ended *end = arg;
-
-    if (strcmp(e->owner.nspace, end->nspace) != 0)
-        return false;
-    if (end->rank != UINT32_MAX)
-        return e->persistence == PMIX_PERSIST_PROC && e->owner.rank == end->rank;
-    return e->persistence != PMIX_PERSIST_INDEF && e->persistence != PMIX_PERSIST_SESSION;
+    return e->persistence == STORE_PERSIST_PROC && same_proc(&e->owner, arg);
 }
 
-void store_purge(struct store *s, const char *nspace, uint32_t rank)
+static bool pick_of_job(const struct entry *e, const void *arg)
 {
-    struct ended end = {.nspace = nspace, .rank = rank};
-
-    remove_if(s, pick_ended, &end);
+    return strcmp(e->owner.nspace, arg) == 0 && e->persistence != STORE_PERSIST_INDEF &&
+           e->persistence != STORE_PERSIST_SESSION;
 }
 
-enum store_result store_rank_ended(struct store *s, const void *blob, size_t len)
+void store_job_ended(const struct store *s, const char *nspace, struct store_ids *ids)
+{
+    name_if(s, pick_of_job, nspace, ids);
+}
+
+enum store_result store_rank_ended(const struct store *s, const void *blob, size_t len,
+                                   struct store_ids *ids)
 {
     struct cur c = cur_of(blob, len);
     struct store_who who;
 
     if (!store_get_who(&c, &who) || !cur_done(&c) || who.rank == UINT32_MAX)
         return STORE_BAD;
-    store_purge(s, who.nspace, who.rank);
+    name_if(s, pick_of_rank, &who, ids);
     return STORE_OK;
+}
+
+/* --- snapshots */
+
+void store_save(const struct store *s, struct buf *b)
+{
+    const struct entry *e;
+
+    buf_put_u64(b, s->last_id);
+    buf_put_u32(b, (uint32_t)s->count);
+    for (e = s->by_id; e; e = e->hh.next) {
+        buf_put_u64(b, e->id);
+        store_put_who(b, &e->owner);
+        buf_put_u8(b, e->range);
+        buf_put_u8(b, e->persistence);
+        buf_put_str(b, e->slot->key);
+        buf_put_bytes(b, e->value, e->len);
+    }
+}
+
+static int load_entry(struct store *s, struct cur *c, struct err *err)
+{
+    struct entry e = {.id = cur_u64(c)};
+    FREE_AUTO char *key = NULL;
+    bool known = read_model(c, &e);
+
+    key = cur_str(c, STORE_KEY_MAX);
+    e.value = (void *)cur_bytes(c, STORE_BYTES_MAX, &e.len);
+    if (c->bad || !known || !key[0] || e.id <= s->last_id)
+        return err_set(err, "malformed, or out of order");
+    if (is_duplicate(s, key, e.range, &e.owner))
+        return err_set(err, "%s is published twice", key);
+    if (s->bytes + entry_cost(&e) > STORE_BYTES_MAX)
+        return err_set(err, "more than %u bytes", STORE_BYTES_MAX);
+    s->last_id = e.id - 1;
+    entry_add(s, key, &e);
+    return 0;
+}
+
+int store_load(struct store *s, struct cur *c, struct err *err)
+{
+    uint64_t last = cur_u64(c);
+    uint32_t n = cur_count(c, STORE_KEYS_MAX, 34);
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (load_entry(s, c, err) < 0)
+            return err_wrap(err, "published value %u of %u", i + 1, n);
+    }
+    if (last < s->last_id)
+        return err_set(err, "published value %llu after %llu", (unsigned long long)s->last_id,
+                       (unsigned long long)last);
+    s->last_id = last;
+    return 0;
 }
