@@ -348,3 +348,43 @@ hold_others() {
     client check "$BATS_TEST_TMPDIR/rules" directory-recursive
     prte stop >&2
 }
+
+# The removal of $BATS_TEST_TMPDIR/rules is held; prte's standard error comes through the FIFO "says".
+slow_cleanup() {
+    make -s -C "$repo" build/probe/cleaner_shim.so >&2
+    export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d CLEANER_GATE=$BATS_TEST_TMPDIR/gate
+    mkfifo "$CLEANER_GATE" "$BATS_TEST_TMPDIR/says"
+    kill_tree "$BATS_TEST_TMPDIR/rules"
+}
+
+slow_stop() { LD_PRELOAD=$repo/build/probe/cleaner_shim.so prte stop; }
+
+notice="prte: removing what jobs registered for cleanup with the killed daemons of vpids 1: waiting for at most 60 s"
+
+@test "killed: prte stop reports a cleanup that takes long, with its limit, and waits for its end" {
+    local line stop
+    slow_cleanup
+    slow_stop > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/says" 3>&- &
+    stop=$!
+    exec {fd}< "$BATS_TEST_TMPDIR/says"
+    read -r -t "$limit" -u "$fd" line
+    [ "$line" = "$notice" ]
+    [ -e "$BATS_TEST_TMPDIR/rules/file/f" ]
+    [ -e "$DVM_SESSION_DIR" ]
+    : > "$CLEANER_GATE"
+    wait "$stop"
+    [ -z "$(cat <&"$fd")" ]
+    client check "$BATS_TEST_TMPDIR/rules" file
+    [ ! -e "$DVM_SESSION_DIR" ]
+}
+
+@test "killed: prte stop does not wait longer than the limit of a cleanup, and reports that paths stay" {
+    slow_cleanup
+    CLEANER_S=2 run --separate-stderr slow_stop
+    [ "$status" -eq 0 ]
+    [ "${stderr_lines[0]}" = "$notice" ]
+    [ "${stderr_lines[1]}" = "prte: paths that jobs registered for cleanup stay: not removed in time" ]
+    [ "${#stderr_lines[@]}" -eq 2 ]
+    [ -e "$BATS_TEST_TMPDIR/rules/file/f" ]
+    [ ! -e "$DVM_SESSION_DIR" ]
+}

@@ -78,7 +78,7 @@ static void remove_all(const char *path, pid_t parent)
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     signal(SIGALRM, SIG_DFL);
-    alarm(SPAWNER_CLEAN_MS / 1000);
+    alarm(LEFTOVERS_MS / 1000);
     while (d && (e = readdir(d))) {
         if (is_journal(e))
             remove_kept(fd, e->d_name);

@@ -10,7 +10,8 @@
  * starts or resizes the DVM, by flock(2) on the directory; a process is known by its number and
  * its start time, so that another process with the number is never signalled; removal follows no
  * link and enters no other file system. What applications registered for cleanup is removed before
- * the session directory that names it.
+ * the session directory that names it; the user is told of a cleanup that takes long, and its
+ * limit is LEFTOVERS_MS.
  *
  * Failures: a directory of another user, with a DVM that runs, with files that are no DVM's, or
  * with too long a path for sockets is refused and not changed. A daemon whose spawner has died is
@@ -21,6 +22,8 @@
 #include "base/conf/conf.h"
 #include "dvm/host/spawner/leftovers.h"
 #include "dvm/tools/cli/find.h"
+#include "dvm/tools/cli/show.h"
+#include "dvm/tools/ldvm/procs_private.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,10 +37,10 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define FILE_MAX (64u << 10)
+#define CLEANUP_NOTICE_MS 1000 /* a cleanup that takes longer: the user is told */
 
 void ldvm_free(struct ldvm *l)
 {
@@ -79,29 +82,67 @@ static bool is_vpid(const char *name, uint32_t *vpid)
 }
 
 /* Daemons that were killed with all their processes have left registered paths. */
-static void finish_cleanups(const char *dir)
+static int start_cleanups(struct procs *p, const char *dir, struct err *err)
 {
     DIR *d = opendir(dir);
-    FREE_AUTO pid_t *pids = NULL;
     const struct dirent *e;
-    size_t n = 0;
     uint32_t vpid;
+    int rc = 0;
 
-    while (d && (e = readdir(d))) {
+    while (d && rc == 0 && (e = readdir(d))) {
         FREE_AUTO char *session = is_vpid(e->d_name, &vpid) ? ldvm_path(dir, vpid, "") : NULL;
         pid_t pid = session ? leftovers_start(session) : 0;
 
-        if (!pid)
-            continue;
-        pids = xrealloc(pids, (n + 1) * sizeof(*pids));
-        pids[n++] = pid;
+        rc = pid ? procs_add(p, vpid, pid, true, err) : 0;
     }
     if (d)
         closedir(d);
-    while (n) {
-        if (waitpid(pids[n - 1], NULL, 0) >= 0 || errno != EINTR)
-            n--;
+    return rc;
+}
+
+/* Returns true if a cleanup was ended by its own limit of time. */
+static bool wait_cleanups(struct procs *p, int timeout_ms)
+{
+    int64_t until_ms = procs_now_ms() + timeout_ms;
+    bool cut = false;
+    struct procs_event e;
+    int64_t left;
+
+    while (procs_living(p) && (left = until_ms - procs_now_ms()) > 0 &&
+           procs_next(p, (int)left, &e, NULL) == 0)
+        cut = cut || (e.kind == PROCS_ENDED && e.wait_status != 0);
+    return cut;
+}
+
+static void tell_cleanups(const struct procs *p)
+{
+    FREE_AUTO uint32_t *vpids = procs_vpids(p);
+    FREE_AUTO char *text = show_vpids(vpids, procs_living(p));
+
+    fprintf(stderr,
+            "prte: removing what jobs registered for cleanup with the killed daemons of vpids %s: "
+            "waiting for at most %d s\n",
+            text, LEFTOVERS_MS / 1000);
+}
+
+/* Paths that cannot be removed in time stay. The user is told; it is no error of the caller. */
+static void finish_cleanups(const char *dir)
+{
+    struct err why = {0};
+    struct procs *p = procs_create(false, &why);
+    bool cut = false;
+
+    if (!p || start_cleanups(p, dir, &why) < 0)
+        fprintf(stderr, "prte: paths that jobs registered for cleanup stay: %s\n", why.msg);
+    if (p)
+        cut = wait_cleanups(p, CLEANUP_NOTICE_MS);
+    if (p && procs_living(p)) {
+        tell_cleanups(p);
+        cut = wait_cleanups(p, LEFTOVERS_MS) || cut || procs_living(p);
     }
+    if (cut)
+        fprintf(stderr, "prte: paths that jobs registered for cleanup stay: not removed in time\n");
+    procs_destroy(p);
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
