@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "base/log/log.h"
 #include "dvm/protocol/core/core_private.h"
 #include "dvm/protocol/core/test/dvm.h"
 #include "dvm/protocol/head/head.h"
@@ -33,6 +34,7 @@ struct dvm {
     int64_t fail_rank;              /* this daemon's ranks cannot start; -1: all can */
     uint64_t stdin_for;
     unsigned nstarts; /* daemons that got the action to start waiting ranks */
+    unsigned nerrors; /* lines of the log */
 };
 
 static inline void on_action(void *arg, uint32_t vpid, const struct out_act *act)
@@ -40,6 +42,7 @@ static inline void on_action(void *arg, uint32_t vpid, const struct out_act *act
     struct dvm *d = arg;
 
     d->nstarts += act->kind == OUT_START;
+    d->nerrors += act->kind == OUT_LOG && act->log.level == LOG_LEVEL_ERROR;
     if (act->kind == OUT_SIGNAL)
         d->signalled[vpid] = act->signal.signum;
     if (act->kind == OUT_END_RANKS)

@@ -252,6 +252,37 @@ static void an_ended_parent_ends_its_children_at_the_request_of_its_user(void **
     dvm_free(d);
 }
 
+static void an_ended_parent_ends_its_children_when_its_submitter_disconnects(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "100000");
+    sim_for(d->sim, 2000);
+    core_client_gone(core_of(d, 0), CLIENT);
+    settle(d, 0);
+    sim_for(d->sim, 5000);
+    assert_true(sim_job(d->sim, 9)->done);
+    assert_int_equal(sim_job(d->sim, 9)->exit_code, 122);
+    dvm_free(d);
+}
+
+/* The first cause is recorded; another record would be refused with an error. */
+static void a_further_signal_to_an_ended_parent_changes_nothing(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "100000");
+    sim_for(d->sim, 2000);
+    core_client_signal(core_of(d, 0), CLIENT, SIGINT);
+    core_client_signal(core_of(d, 0), CLIENT, SIGTERM);
+    settle(d, 0);
+    assert_ends(d, 130, "spawned jobs were ended: by the user");
+    assert_int_equal(d->nerrors, 0);
+    dvm_free(d);
+}
+
 /* The job as a member has it once its ranks there and their output have ended. */
 static const struct local_job *gone_at_member(struct dvm *d, const char *nspace)
 {
@@ -349,6 +380,8 @@ int main(void)
         cmocka_unit_test(the_end_of_a_spawned_job_does_not_overtake_its_output),
         cmocka_unit_test(the_time_limit_of_a_job_holds_for_its_spawned_jobs_too),
         cmocka_unit_test(an_ended_parent_ends_its_children_at_the_request_of_its_user),
+        cmocka_unit_test(an_ended_parent_ends_its_children_when_its_submitter_disconnects),
+        cmocka_unit_test(a_further_signal_to_an_ended_parent_changes_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -508,6 +508,22 @@ static void lost_ranks_are_shown_while_the_job_runs_and_after_it(void **state)
     dvm_free(d);
 }
 
+static void the_ranks_of_a_lost_daemon_are_shown_while_the_job_runs(void **state)
+{
+    struct dvm *d = dvm_new();
+    enum api_reason reason;
+    struct api_dvm view;
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    sim_crash(d->sim, 3);
+    sim_for(d->sim, 10000);
+    assert_int_equal(core_dvm(sim_core(d->sim, 0), &view, &reason, NULL), 0);
+    assert_int_equal(view.jobs[0].state, JOB_RUNNING);
+    assert_says(view.jobs[0].reason, "2 of 6 ranks failed or were lost: " LOST_NODE3);
+    api_dvm_free(&view);
+    dvm_free(d);
+}
+
 static bool is_ready_for_debug(struct sim *s, void *arg)
 {
     return sim_job(s, *(size_t *)arg)->state == JOB_READY_FOR_DEBUG;
@@ -593,6 +609,7 @@ int main(void)
         cmocka_unit_test(a_job_without_remaining_ranks_has_the_code_of_the_first_failure),
         cmocka_unit_test(a_failure_after_losses_reports_both),
         cmocka_unit_test(lost_ranks_are_shown_while_the_job_runs_and_after_it),
+        cmocka_unit_test(the_ranks_of_a_lost_daemon_are_shown_while_the_job_runs),
         cmocka_unit_test(a_daemon_lost_before_the_ranks_start_is_in_the_final_text),
         cmocka_unit_test(a_daemon_lost_while_ranks_stop_for_a_debugger_is_in_the_final_text),
     };

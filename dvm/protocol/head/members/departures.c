@@ -81,19 +81,22 @@ void departures_note(struct departures *d, const struct msg *op)
 
 void departures_succeed(struct departures *d)
 {
+    hwloc_bitmap_t leaving = hwloc_bitmap_alloc();
+
     push_tree(d);
     for (uint32_t v = 1; v < d->members->n; v++) {
         const struct member *m = members_get(d->members, v);
 
         if (m && m->state == MEMBER_LEAVING)
-            hwloc_bitmap_set(d->trees[0], v);
+            hwloc_bitmap_set(leaving, v);
     }
-    for (uint32_t v = 1; v < d->members->n; v++) {
-        const struct member *m = members_get(d->members, v);
+    hwloc_bitmap_or(d->trees[0], d->trees[0], leaving);
+    for (int v = hwloc_bitmap_first(leaving); v != -1; v = hwloc_bitmap_next(leaving, v)) {
+        const struct member *m = members_get(d->members, (uint32_t)v);
 
-        if (m && m->state == MEMBER_LEAVING)
-            note_target(d, &(struct msg_target){v, members_epoch(d->members, m)});
+        note_target(d, &(struct msg_target){(uint32_t)v, members_epoch(d->members, m)});
     }
+    hwloc_bitmap_free(leaving);
 }
 
 static const struct departure *find_departure(const struct departures *d, uint32_t vpid)
