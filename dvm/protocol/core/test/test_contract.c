@@ -314,6 +314,24 @@ static void c4_a_shrink_holds_at_the_launch_boundary(void **state)
     sim_destroy(s);
 }
 
+static void a_job_that_is_held_at_the_launch_boundary_has_no_daemons(void **state)
+{
+    struct sim *s = boot(4, 4, 1);
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    size_t job;
+
+    wait_wired(s, 4);
+    job = sim_submit(s, 0, 2, 10, 0);
+    put(s, "c", 1, 4, 4, NULL);
+    assert_true(job_of(s, job).mapped && !job_of(s, job).sent);
+    core_daemons_of(sim_core(s, 0), sim_job(s, job)->nspace, JOB_RANK_ALL, set);
+    core_daemons_of(sim_core(s, 0), NULL, JOB_RANK_ALL, set);
+    assert_true(hwloc_bitmap_iszero(set));
+    dvm_wait_job(s, job, 0);
+    hwloc_bitmap_free(set);
+    sim_destroy(s);
+}
+
 static bool is_sent(struct sim *s, void *job)
 {
     return job_of(s, *(size_t *)job).sent;
@@ -751,6 +769,7 @@ int main(void)
         cmocka_unit_test(c3_a_job_that_is_mapped_to_a_draining_daemon_is_mapped_again),
         cmocka_unit_test(c4_a_grow_and_a_shrink_hold_at_the_map_boundary),
         cmocka_unit_test(c4_a_shrink_holds_at_the_launch_boundary),
+        cmocka_unit_test(a_job_that_is_held_at_the_launch_boundary_has_no_daemons),
         cmocka_unit_test(c4_a_grow_does_not_hold_at_the_launch_boundary),
         cmocka_unit_test(c5_a_held_job_goes_on_when_the_last_campaign_has_ended_and_not_before),
         cmocka_unit_test(c6_a_shrink_takes_all_its_targets_out_once_and_in_one_batch),
