@@ -253,6 +253,22 @@ static void the_daemon_that_has_asked_about_a_job_is_notified(void **state)
     dvm_free(d);
 }
 
+/* The losses come within the time between two messages about a job. */
+static void a_job_s_end_does_not_overtake_its_last_losses(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    for (uint32_t r = 0; r < 6; r++)
+        end_rank(d, r, SIGKILL, RANK_PLAIN);
+    assert_true(sim_until(d->sim, is_done, NULL, 60000));
+    sim_for(d->sim, 200);
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        assert_int_equal(strlen(d->told[v]), 6 * strlen("0:0:9 "));
+    assert_false(d->ended_first);
+    dvm_free(d);
+}
+
 static void the_daemons_of_a_rank_a_job_or_all_jobs_are_those_with_running_ranks(void **state)
 {
     struct dvm *d = dvm_new();
@@ -595,6 +611,7 @@ int main(void)
         cmocka_unit_test(the_ranks_of_a_lost_daemon_are_reported_once),
         cmocka_unit_test(the_daemon_of_a_job_s_spawner_rank_is_notified),
         cmocka_unit_test(the_daemon_that_has_asked_about_a_job_is_notified),
+        cmocka_unit_test(a_job_s_end_does_not_overtake_its_last_losses),
         cmocka_unit_test(the_daemons_of_a_rank_a_job_or_all_jobs_are_those_with_running_ranks),
         cmocka_unit_test(lost_ranks_are_in_the_text_and_their_signals_not_in_the_code),
         cmocka_unit_test(with_strict_the_first_loss_decides_the_code),
