@@ -27,7 +27,8 @@ struct dvm {
     char told[MEMBERS + 1][512];    /* their contents: "rank:how:status " */
     bool go_on[MEMBERS + 1];
     char parent[MEMBERS + 1][64];
-    bool ended_first; /* the job's end came before a loss */
+    bool ended_first;           /* the job's end came before a loss */
+    unsigned ends[MEMBERS + 1]; /* messages about the job's end */
 };
 
 static void on_lost(struct dvm *d, uint32_t vpid, const struct out_act *act)
@@ -50,6 +51,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
     if (act->kind == OUT_RANKS_LOST)
         on_lost(d, vpid, act);
+    d->ends[vpid] += act->kind == OUT_JOB_ENDED;
     if (act->kind == OUT_JOB_ENDED && vpid != VPID_HEAD && !d->messages[vpid]) /* it has no ranks */
         d->ended_first = true;
 }
@@ -250,6 +252,21 @@ static void the_daemon_that_has_asked_about_a_job_is_notified(void **state)
     assert_non_null(core_job_watch(sim_core(d->sim, 0), job(d)->nspace, 2));
     lose_rank(d, 1, SIGKILL, RANK_PLAIN);
     assert_string_equal(d->told[2], "1:0:9 ");
+    dvm_free(d);
+}
+
+static void a_daemon_that_runs_the_job_and_has_asked_about_it_hears_of_its_end_once(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 2, (struct job_spec){0});
+    assert_non_null(core_job_watch(sim_core(d->sim, 0), job(d)->nspace, 1));
+    assert_non_null(core_job_watch(sim_core(d->sim, 0), job(d)->nspace, 2));
+    assert_ends(d, 0, "");
+    sim_for(d->sim, 200);
+    assert_int_equal(d->ends[1], 1);
+    assert_int_equal(d->ends[2], 1);
+    assert_int_equal(d->ends[3], 0);
     dvm_free(d);
 }
 
@@ -611,6 +628,7 @@ int main(void)
         cmocka_unit_test(the_ranks_of_a_lost_daemon_are_reported_once),
         cmocka_unit_test(the_daemon_of_a_job_s_spawner_rank_is_notified),
         cmocka_unit_test(the_daemon_that_has_asked_about_a_job_is_notified),
+        cmocka_unit_test(a_daemon_that_runs_the_job_and_has_asked_about_it_hears_of_its_end_once),
         cmocka_unit_test(a_job_s_end_does_not_overtake_its_last_losses),
         cmocka_unit_test(the_daemons_of_a_rank_a_job_or_all_jobs_are_those_with_running_ranks),
         cmocka_unit_test(lost_ranks_are_in_the_text_and_their_signals_not_in_the_code),
