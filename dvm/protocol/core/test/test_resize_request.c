@@ -629,6 +629,30 @@ static void a_release_of_the_highest_vpids_also_names_members_that_could_join_ab
     end(w);
 }
 
+/* Only the release of an extension waits until no member above it stays. */
+static void a_release_of_the_highest_vpids_does_not_wait_for_members_that_join_above(void **arg)
+{
+    uint32_t targets[] = {5};
+    struct api_campaign_request r = {
+        .sequence = 1, .kind = API_KIND_GROW, .deadline_s = -1, .ntargets = 1, .targets = targets};
+    struct world *w = boot(7, 4);
+    struct api_campaign out;
+    enum api_reason reason;
+
+    (void)sim_submit(w->sim, 0, 8, 5000, 0);
+    sim_for(w->sim, 500);
+    (void)answer(w, ask(w, 2, release(1)));
+    assert_int_equal(core_campaign_put(sim_core(w->sim, 0), "g", &r, &out, &reason, NULL), 0);
+    api_campaign_free(&out);
+    sim_drain(w->sim, 0);
+    sim_start(w->sim, 5);
+    sim_for(w->sim, 20000);
+    assert_int_equal(dvm_in_state(w->sim, MEMBER_WIRED), 4);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].status, RESIZE_OK);
+    end(w);
+}
+
 static void a_daemon_whose_epoch_ends_answers_for_the_head(void **arg)
 {
     struct world *w = boot(5, 4);
@@ -738,6 +762,7 @@ int main(void)
         cmocka_unit_test(c26_an_extension_that_gathers_is_cancelled_with_its_job),
         cmocka_unit_test(overlapping_extensions_can_be_released_in_any_order),
         cmocka_unit_test(a_release_of_the_highest_vpids_also_names_members_that_could_join_above),
+        cmocka_unit_test(a_release_of_the_highest_vpids_does_not_wait_for_members_that_join_above),
         cmocka_unit_test(a_daemon_whose_epoch_ends_answers_for_the_head),
         cmocka_unit_test(a_daemon_that_is_not_wired_refuses_at_once),
     };
