@@ -137,16 +137,28 @@ static bool is_same_state(const struct pod *a, const struct pod *b)
     return a->running_since_ms == b->running_since_ms && strcmp(x ? x : "", y ? y : "") == 0;
 }
 
+/* The runtime's reasons for a container whose process never began: containerd's and cri-dockerd's.
+ */
+static bool is_start_failure(const char *reason)
+{
+    return strcmp(reason, "StartError") == 0 || strcmp(reason, "ContainerCannotRun") == 0;
+}
+
 /* A container that the kernel ended, or that could not even start with what its pod's files in
- * memory have left of the limit (runc: "container init was OOM-killed"). */
+ * memory have left of the limit (runc: "container init was OOM-killed"). The message of a container
+ * that ran is its own (/dev/termination-log, its log), so anybody's job can have written it. */
 static bool is_starved(const json_t *status)
 {
     const json_t *end = find_end(status);
     const char *reason = json_string_value(json_object_get(end, "reason"));
     const char *message = json_string_value(json_object_get(end, "message"));
 
-    return (reason && strcmp(reason, "OOMKilled") == 0) ||
-           (message && (strstr(message, "OOM-killed") || strstr(message, "memory limit")));
+    if (!reason)
+        return false;
+    if (strcmp(reason, "OOMKilled") == 0)
+        return true;
+    return is_start_failure(reason) && message &&
+           (strstr(message, "OOM-killed") || strstr(message, "memory limit"));
 }
 
 /* The controller of nodes sets Ready of the pods on a node that does not answer, and no other

@@ -101,6 +101,34 @@ static void the_words_about_an_image_stay_while_only_digits_differ(void **state)
     pod_unref(p);
 }
 
+static bool starves(const char *reason, const char *message)
+{
+    FREE_AUTO char *state = xasprintf("{\"waiting\": {\"reason\": \"CrashLoopBackOff\"}}, "
+                                      "\"lastState\": {\"terminated\": {\"reason\": \"%s\", "
+                                      "\"exitCode\": 128, \"message\": \"%s\"}}",
+                                      reason, message);
+    struct pod *p = keep_pod(state, NULL);
+    bool starved = p->starved;
+
+    pod_unref(p);
+    return starved;
+}
+
+static void a_container_cannot_claim_by_its_own_message_that_memory_is_full(void **state)
+{
+    assert_false(starves("Error", "container init was OOM-killed (memory limit too low?)"));
+    assert_false(starves("Completed", "memory limit"));
+}
+
+static void a_container_starves_by_the_words_of_the_kernel_or_the_runtime(void **state)
+{
+    assert_true(starves("OOMKilled", ""));
+    assert_true(starves("StartError", "failed to create containerd task: runc create failed: "
+                                      "container init was OOM-killed (memory limit too low?)"));
+    assert_true(starves("ContainerCannotRun", "unable to set memory limit to 1048576"));
+    assert_false(starves("StartError", "exec: no such file or directory"));
+}
+
 static void a_pod_stays_while_a_pass_has_it(void **state)
 {
     struct pod *p = keep_pod("{}", NULL);
@@ -162,6 +190,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_that_runs_takes_at_most_300_bytes),
         cmocka_unit_test(the_words_about_an_image_stay_while_only_digits_differ),
+        cmocka_unit_test(a_container_cannot_claim_by_its_own_message_that_memory_is_full),
+        cmocka_unit_test(a_container_starves_by_the_words_of_the_kernel_or_the_runtime),
         cmocka_unit_test(a_pod_stays_while_a_pass_has_it),
         cmocka_unit_test(a_child_takes_at_most_300_bytes),
         cmocka_unit_test(a_long_text_is_cut_and_the_others_stay),
