@@ -298,7 +298,8 @@ static void on_credentials(const struct credentials *creds, const struct status_
     }
     if (!trouble) {
         e->creds_trouble.reason = REASON_NONE;
-        run->again = run->again || !e->creds_complete;
+        run->overtaken = !e->creds_complete;
+        run->again = run->again || run->overtaken;
     } else if (strcmp(trouble->message, e->creds_trouble.message) != 0 ||
                !e->creds_trouble.reason) {
         reconcile_warn(e, "secrets", "error: %s", trouble->message);

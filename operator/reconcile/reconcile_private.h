@@ -165,6 +165,7 @@ struct run {
     bool pending;   /* a pod waits for its volumes */
     bool failed;    /* the pass is repeated with back-off */
     bool again;     /* something has changed that the next plan should see */
+    bool overtaken; /* the next pass, which follows at once, has more to tell in the status */
     uint64_t begun_ms;
 };
 

@@ -102,15 +102,16 @@ not_ready() { [[ $(plain readyz) == "the API server has been silent for too long
     [ "$(requests '^GET .*/x')" -eq 0 ]
     [ "$(requests '^POST .*/secrets')" -eq 5 ]
     [ "$(requests '^PATCH .*/(services|poddisruptionbudgets|statefulsets)/x')" -eq 6 ]
-    # A dry run for head and members each, and the statuses: the second one of the same template has no dry run.
+    # A dry run for head and members each, and the status: the second one of the same template has no dry run.
     [ "$(requests '^POST .*/pods')" -eq 2 ]
-    [ "$(requests .)" -le 15 ]
+    [ "$(requests '^PUT .*/dvmclusters/x/status')" -eq 1 ]
+    [ "$(requests .)" -eq 14 ]
     proxy forget
     kn get dvm x -o json | jq 'del(.status) | .metadata = {name: "y"}' | kn apply -f - >&2
     until_true 60 exists sts/y
     quiet
     [ "$(requests '^POST .*/pods')" -eq 0 ]
-    [ "$(requests .)" -le 13 ]
+    [ "$(requests .)" -eq 12 ] # five Secrets, six other objects, one status
 }
 
 connected_twice() { [ "$(grep -c 'connected to the head' "$dir/operator.log")" -ge 2 ]; }
@@ -155,8 +156,10 @@ field_is() { [ "$(kn get "$1" -o jsonpath="$2")" = "$3" ]; }
     kn label service x their=label >&2            # a label of others stays
     quiet
     field_is service/x '{.metadata.labels.their}' label
+    # A PATCH for each of the three, which for the budget that was not selected is refused; so it is read and patched
+    # again. A change of the test may come between, and is then answered by one PATCH more.
     [ "$(requests '^(PUT|PATCH|POST|DELETE)')" -le 6 ]
-    [ "$(requests .)" -le 13 ]
+    [ "$(requests .)" -le 8 ]
 }
 
 @test "Service drift: two writers that disagree do not fight" {
