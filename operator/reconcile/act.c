@@ -260,6 +260,7 @@ static void keep_credentials(struct entry *e, const struct credentials *creds)
     e->creds.renewal_ms = creds->renewal_ms;
     e->creds.revision = creds->revision;
     e->creds.settled = creds->settled;
+    memcpy(e->creds.seen, creds->seen, sizeof(e->creds.seen));
     e->have_creds = true;
 }
 
@@ -353,8 +354,9 @@ static void ensure_credentials(struct run *run)
     if (run->c.security.issuer.name)
         run->issuer = issuer_ensure(run->e->r->o.kube, &run->c, on_credentials, run, &err);
     else
-        run->creds = credentials_ensure(run->e->r->o.kube, &run->c, credentials_scope(run),
-                                        &run->e->creds_progress, on_credentials, run, &err);
+        run->creds =
+            credentials_ensure(run->e->r->o.kube, &run->c, credentials_scope(run), &run->e->creds,
+                               &run->e->creds_progress, on_credentials, run, &err);
     if (!run->creds && !run->issuer)
         give_up(run, "reading the Secrets", err.msg);
 }

@@ -51,6 +51,7 @@ struct credentials_job {
     struct credentials_progress *p; /* *kept */
     bool own_only;                  /* only the operator's own Secret is looked at */
     struct authority_next next;     /* the step that is being done */
+    struct credentials known;       /* what the last job has delivered, without the texts */
 };
 
 struct credentials_progress {
@@ -199,15 +200,51 @@ static void note_lives(const struct credentials_job *j, struct credentials *out)
     out->revision = revision_of(j->p->found[CA]);
 }
 
-static int own_credentials(const struct credentials_job *j, struct credentials *out)
+static void read_own(const struct credentials_job *j, struct credentials *out)
 {
     const json_t *s = j->p->found[OPERATOR];
 
-    *out = (struct credentials){.ca_pem = credentials_text(s, "ca.crt"),
-                                .cert_pem = credentials_text(s, "tls.crt"),
-                                .key_pem = credentials_text(s, "tls.key")};
+    out->ca_pem = credentials_text(s, "ca.crt");
+    out->cert_pem = credentials_text(s, "tls.crt");
+    out->key_pem = credentials_text(s, "tls.key");
+}
+
+static int own_credentials(const struct credentials_job *j, struct credentials *out)
+{
+    *out = (struct credentials){0};
+    read_own(j, out);
     note_lives(j, out);
     return out->ca_pem && out->cert_pem && out->key_pem ? 0 : -1;
+}
+
+/* The versions of the Secrets, and what else the decision depends on beside the time; "": one is
+ * absent. */
+static void note_versions(const struct credentials_job *j, char out[CREDENTIALS_SEEN_MAX])
+{
+    const struct cluster_security *s = &j->c->security;
+    size_t used = (size_t)snprintf(out, CREDENTIALS_SEEN_MAX, "%lld,%lld",
+                                   (long long)s->authority_revision, (long long)s->overlap_s);
+
+    for (int i = 0; i < NSECRETS && used < CREDENTIALS_SEEN_MAX; i++) {
+        const json_t *meta = json_object_get(j->p->found[i], "metadata");
+        const char *version = json_string_value(json_object_get(meta, "resourceVersion"));
+
+        used = version ? used + (size_t)snprintf(out + used, CREDENTIALS_SEEN_MAX - used, ",%s",
+                                                 version)
+                       : CREDENTIALS_SEEN_MAX;
+    }
+    if (used >= CREDENTIALS_SEEN_MAX)
+        out[0] = '\0';
+}
+
+/* True if the last job came to rest with these Secrets, and nothing is due since. */
+static bool is_unchanged(const struct credentials_job *j)
+{
+    char seen[CREDENTIALS_SEEN_MAX];
+
+    note_versions(j, seen);
+    return seen[0] && strcmp(seen, j->known.seen) == 0 &&
+           (int64_t)loop_wall_ms() < j->known.renewal_ms;
 }
 
 /* Ends the job with an error. The operator's own Secret is delivered if it is readable. */
@@ -248,6 +285,7 @@ static void hand_over(struct credentials_job *j)
     bool usable = own_credentials(j, &own) == 0;
 
     if (usable && unreadable == NSECRETS) {
+        note_versions(j, own.seen);
         finish_job(j, &own, NULL);
     } else {
         j->p->at = usable ? unreadable : OPERATOR;
@@ -255,6 +293,16 @@ static void hand_over(struct credentials_job *j)
                  "ca.crt, tls.crt or tls.key is missing or unreadable. Delete the Secret, and the "
                  "operator creates it again.");
     }
+    credentials_clear(&own);
+}
+
+static void hand_over_unchanged(struct credentials_job *j)
+{
+    struct credentials own = j->known;
+
+    log_debug("secrets are unchanged cluster=%s/%s", j->c->ns, j->c->name);
+    read_own(j, &own);
+    finish_job(j, &own, NULL);
     credentials_clear(&own);
 }
 
@@ -512,6 +560,10 @@ static void mark_authority(struct credentials_job *j, const char *mark)
 
 static void make_next(struct credentials_job *j)
 {
+    if (is_unchanged(j)) {
+        hand_over_unchanged(j);
+        return;
+    }
     free_ptr(&j->next.bundle);
     decide_next(j, &j->next);
     j->p->at = j->next.at;
@@ -640,6 +692,7 @@ static int begin_new(struct credentials_job *j, struct err *err)
 
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
                                            enum credentials_scope scope,
+                                           const struct credentials *known,
                                            struct credentials_progress **progress,
                                            credentials_fn *on_done, void *arg, struct err *err)
 {
@@ -653,6 +706,8 @@ struct credentials_job *credentials_ensure(struct kube *kube, const struct clust
     j->p = *progress;
     j->on_done = on_done;
     j->next.until_ms = INT64_MAX;
+    j->known = *known;
+    j->known.ca_pem = j->known.cert_pem = j->known.key_pem = NULL;
     j->arg = arg;
     bool begins = !j->p->making && j->p->at == CA;
     if (begins) {

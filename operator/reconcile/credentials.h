@@ -13,6 +13,7 @@
 
 #define CREDENTIALS_CA_DAYS 3650
 #define CREDENTIALS_LEAF_DAYS 90
+#define CREDENTIALS_SEEN_MAX 192
 
 /* The operator's certificate, with which it connects to the head. */
 struct credentials {
@@ -25,6 +26,8 @@ struct credentials {
     int64_t revision;   /* of the authority that issues */
     bool partial;       /* only the operator's own Secret was read */
     bool settled;       /* all certificates are of it, and it alone is trusted */
+    /* The versions of all Secrets with which they were complete; "": unknown. */
+    char seen[CREDENTIALS_SEEN_MAX];
 };
 void credentials_clear(struct credentials *c);
 /* A text of a Secret's data, on the heap; NULL: absent, or not base64. */
@@ -50,9 +53,11 @@ struct credentials_job;
 typedef void credentials_fn(const struct credentials *creds, const struct status_trouble *trouble,
                             void *arg);
 /* `c` and `progress` are borrowed until on_done or credentials_cancel(). *progress is NULL at
- * first; the caller destroys it in the end. */
+ * first; the caller destroys it in the end. `known`: what the last job has delivered, all zero:
+ * nothing. Secrets that are still those are not decoded again, which would take some 10 ms. */
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
                                            enum credentials_scope scope,
+                                           const struct credentials *known,
                                            struct credentials_progress **progress,
                                            credentials_fn *on_done, void *arg, struct err *err);
 void credentials_cancel(struct credentials_job *j);

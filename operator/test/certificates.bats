@@ -72,6 +72,32 @@ issued() {
     [ "$(kn get sts x-head -o jsonpath='{.metadata.generation}')" = "$sets" ]
 }
 
+# rest_and_resume [COMMAND...]: the Secrets are looked at again when the head comes back.
+rest_and_resume() {
+    kn patch dvm x --type merge -p '{"spec": {"suspend": true}}' >&2
+    becomes '{.status.campaign.phase}' Draining
+    order away
+    becomes '{.spec.replicas}' 0 sts/x-head
+    "$@"
+    order restart
+    order back
+    kn patch dvm x --type merge -p '{"spec": {"suspend": false}}' >&2
+    becomes '{.spec.replicas}' 1 sts/x-head
+}
+unchanged() { [ "$(grep -c 'secrets are unchanged' "$dir/operator.log")" = "$1" ]; }
+
+@test "Secrets that are those of the last look are not decoded again, and one that was deleted meanwhile is made" {
+    running 1
+    rest_and_resume true
+    until_true 30 unchanged 1
+    first=$(uid_of secret/x-user)
+    rest_and_resume kn delete secret x-user >&2
+    until_true 60 exists secret/x-user
+    [ "$(uid_of secret/x-user)" != "$first" ]
+    unchanged 1
+    condition Degraded AsExpected
+}
+
 @test "certificates with more than a third of their life left stay" {
     local role
     issued 55
