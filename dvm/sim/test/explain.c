@@ -126,6 +126,8 @@ void explain(const struct script_opts *o, const struct script_result *r)
            (unsigned long long)o->seed);
     if (o->nodes)
         printf(" --nodes %u", o->nodes);
+    if (o->keepers)
+        printf(" --keepers");
     printf(" --trace; the last that concerns what is named:\n");
     trace = trace_of(o, &pid);
     if (trace) {
