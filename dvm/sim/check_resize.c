@@ -24,7 +24,8 @@
 struct seen_ask {
     uint64_t req;
     uint32_t vpid;
-    struct epoch life; /* epoch of the daemon that carried it */
+    struct epoch life; /* epoch of the daemon that carried it, */
+    uint64_t process;  /* and which process of it */
     char nspace[64];
     uint32_t rank;
     bool tool;
@@ -42,6 +43,7 @@ void check_resize(struct check *c, uint32_t vpid, const struct resize_request *a
     k->req = ++c->nasks;
     k->vpid = vpid;
     k->life = core_inspect_epoch(x);
+    k->process = sim_life(c->sim, vpid);
     snprintf(k->nspace, sizeof(k->nspace), "%s", a->nspace);
     k->rank = a->rank;
     k->tool = tool;
@@ -66,12 +68,19 @@ void check_resize_answer(struct check *c, uint32_t vpid, const struct out_resize
     snprintf(k->id, sizeof(k->id), "%s", act->campaign);
 }
 
+/* A head that ends before a keeper has its records may be followed by one of the same epoch. */
+static bool is_its_process(const struct check *c, const struct seen_ask *k)
+{
+    const struct core *x = sim_core(c->sim, k->vpid);
+
+    return x && epoch_eq(k->life, core_inspect_epoch(x)) && k->process == sim_life(c->sim, k->vpid);
+}
+
 /* The same request again, with equal fields, is the same request. */
 static bool is_its_end(const struct check *c, const struct seen_ask *k, uint32_t vpid,
                        const struct msg_resize_ended *end)
 {
-    return k->runs && k->vpid == vpid &&
-           epoch_eq(k->life, core_inspect_epoch(sim_core(c->sim, vpid))) &&
+    return k->runs && k->vpid == vpid && is_its_process(c, k) &&
            strcmp(k->nspace, end->nspace) == 0 && k->rank == end->rank &&
            strcmp(k->id, end->campaign) == 0;
 }
@@ -132,12 +141,10 @@ void check_resize_event(struct check *c, const struct api_event *e)
 static void rest_ask(struct check *c, const struct seen_ask *k)
 {
     struct core *head = sim_head(c->sim);
-    const struct core *x = sim_core(c->sim, k->vpid);
     struct api_campaign record;
     enum api_reason reason;
 
-    if (!x || !epoch_eq(core_inspect_epoch(x), k->life) ||
-        !members_current(core_inspect_members(head), k->vpid, k->life))
+    if (!is_its_process(c, k) || !members_current(core_inspect_members(head), k->vpid, k->life))
         return;
     if (k->answers != 1)
         check_fail(c, "asker-told-once", "request %llu of job %s at vpid %u has no answer",
