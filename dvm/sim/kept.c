@@ -6,10 +6,11 @@
  *
  * A head that asks has no state yet: sim_head() is NULL, and its end changes nothing.
  *
- * Invariants: a keeper that was in sync at the end counts while it runs in the same epoch, is not
- * cut off, and has called the new head. sim_kept_step() is called at least four times a second.
+ * Invariants: a keeper that was in sync at the end counts if it runs in the same epoch, is not cut
+ * off, and has answered the new head on a connection that works when that head begins.
+ * sim_kept_step() is called at least four times a second.
  *
- * Limits: whether a new head has waited long enough for a call is not known here. */
+ * Limits: whether a new head has waited long enough for an answer is not known here. */
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/sim/sim_private.h"
 
@@ -48,16 +49,14 @@ void sim_kept_end(struct sim *s, uint32_t vpid)
         struct epoch e = keeper_epoch(s, vpids[i]);
 
         if (members_current(core_inspect_members(head), vpids[i], e))
-            k->at[k->n++] = (struct kept_at){vpids[i], e, false};
+            k->at[k->n++] = (struct kept_at){vpids[i], e, 0};
     }
 }
 
-void sim_kept_step(struct sim *s)
+static void drop_lost(struct sim *s)
 {
     struct kept *k = &s->kept;
 
-    if (sim_head(s))
-        return;
     for (size_t i = k->n; i-- > 0;) {
         const struct node *n = &s->nodes[k->at[i].vpid];
 
@@ -67,33 +66,47 @@ void sim_kept_step(struct sim *s)
     }
 }
 
-void sim_kept_start(struct sim *s)
+void sim_kept_step(struct sim *s)
 {
-    for (size_t i = 0; i < s->kept.n; i++)
-        s->kept.at[i].called = false;
+    if (!sim_head(s))
+        drop_lost(s);
 }
 
-void sim_kept_frame(struct sim *s, const struct buf *frame)
+void sim_kept_start(struct sim *s)
+{
+    s->kept.is = false;
+    for (size_t i = 0; i < s->kept.n; i++)
+        s->kept.at[i].conn = 0;
+}
+
+void sim_kept_frame(struct sim *s, uint64_t conn, const struct buf *frame)
 {
     struct cur c = cur_of(frame->data, frame->len);
     struct frame f;
 
-    if (frame_decode(&c, &f, NULL) < 0 || f.type != MSG_HELLO)
+    if (frame_decode(&c, &f, NULL) < 0 || f.type != MSG_KEPT)
         return;
     for (size_t i = 0; i < s->kept.n; i++) {
         struct kept_at *at = &s->kept.at[i];
 
-        at->called |= at->vpid == f.src && epoch_eq(at->epoch, f.src_epoch);
+        if (at->vpid == f.src && epoch_eq(at->epoch, f.src_epoch))
+            at->conn = conn;
+    }
+}
+
+void sim_kept_begin(struct sim *s)
+{
+    drop_lost(s);
+    for (size_t i = 0; i < s->kept.n; i++) {
+        const struct wire *w = sim_wire_of(s, VPID_HEAD, s->kept.at[i].conn);
+
+        s->kept.is |= w && !w->mute_a && !w->mute_b;
     }
 }
 
 bool sim_is_kept(const struct sim *s)
 {
-    bool is = false;
-
-    for (size_t i = 0; i < s->kept.n; i++)
-        is |= s->kept.at[i].called;
-    return is;
+    return s->kept.is;
 }
 
 bool sim_knew_more(const struct sim *s)

@@ -404,6 +404,7 @@ static void note_heir(struct sim *s, uint32_t vpid)
 
     if (n->asks && core_inspect_head(n->core)) {
         n->asks = false;
+        sim_kept_begin(s);
         s->heirs += core_inherited(n->core);
     }
 }
@@ -538,7 +539,7 @@ static void deliver_event(struct sim *s, struct ev *e)
         if (sim_wire_of(s, e->vpid, e->conn) && s->hooks.frame && e->vpid != SIM_FORMER)
             s->hooks.frame(s->hooks.arg, e->vpid, e->conn, e->data.data, e->data.len);
         if (n->asks)
-            sim_kept_frame(s, &e->data);
+            sim_kept_frame(s, e->conn, &e->data);
         if (sim_wire_of(s, e->vpid, e->conn))
             core_conn_frame(n->core, e->conn, e->data.data, e->data.len);
         break;

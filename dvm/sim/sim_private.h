@@ -106,11 +106,12 @@ struct old_frame { /* a routed frame, kept to arrive again */
 struct kept_at { /* a keeper */
     uint32_t vpid;
     struct epoch epoch;
-    bool called; /* the new head */
+    uint64_t conn; /* the new head has its answer on this connection; 0: it has none */
 };
 
 struct kept {  /* the records of the head's last process */
     bool more; /* it had records that its keepers had not acknowledged */
+    bool is;   /* the next one has begun, and had an answer of a keeper that had all */
     size_t n;
     struct kept_at at[SIM_KEEPERS_MAX];
 };
@@ -186,9 +187,10 @@ bool sim_disk_put(struct sim *s, uint32_t vpid, const struct buf *records);
 /* After an action of that daemon: its process ends here. */
 bool sim_ends_now(struct sim *s, uint32_t vpid, const struct out_act *act);
 /* kept.c */
-void sim_kept_start(struct sim *s);                          /* a new head */
-void sim_kept_frame(struct sim *s, const struct buf *frame); /* that it gets */
-void sim_kept_end(struct sim *s, uint32_t vpid);             /* the process is about to end */
+void sim_kept_start(struct sim *s);                                         /* a new head asks */
+void sim_kept_frame(struct sim *s, uint64_t conn, const struct buf *frame); /* that it gets */
+void sim_kept_begin(struct sim *s);              /* it begins, with records or without */
+void sim_kept_end(struct sim *s, uint32_t vpid); /* the process is about to end */
 /* fault.c */
 void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data);
 uint64_t sim_hang(struct sim *s); /* the time by which a connect is late */
