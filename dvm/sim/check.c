@@ -417,17 +417,8 @@ static void check_complete(struct check *c, const struct core *head)
     }
 }
 
-static void new_head(struct check *c, const struct core *core)
+static void begin_incarnation(struct check *c)
 {
-    struct epoch now = core_inspect_epoch(core);
-
-    if (core_inherited(core) && now.inc == c->head.inc) {
-        check_heir(c, sim_head(c->sim));
-        check_removed(c, core_inspect_members(core)->version); /* all daemons report it */
-        c->head = now;
-        return;
-    }
-    c->head = now;
     c->older = false;
     c->size_sequence = 0;
     c->ndigests = 0;
@@ -438,6 +429,23 @@ static void new_head(struct check *c, const struct core *core)
     memset(c->live, 0, sizeof(c->live));
     memset(c->member, 0, sizeof(c->member));
     check_head_forget(c);
+}
+
+/* An heir may be of an earlier incarnation than the last head: its members were cut off while the
+ * later one lived, and the last keepers of that one ended with it. */
+static void new_head(struct check *c, const struct core *core)
+{
+    struct epoch now = core_inspect_epoch(core);
+
+    if (core_inherited(core) && now.inc == c->head.inc) {
+        check_heir(c, sim_head(c->sim));
+        check_removed(c, core_inspect_members(core)->version); /* all daemons report it */
+    } else {
+        begin_incarnation(c);
+        if (core_inherited(core))
+            check_revived(c, sim_head(c->sim));
+    }
+    c->head = now;
 }
 
 /* A member of this epoch that was removed and has not processed the removal. */

@@ -147,6 +147,12 @@ void check_heir(struct check *c, struct core *head)
     check_head_succeed(c);
 }
 
+void check_revived(struct check *c, struct core *head)
+{
+    c->older = true;
+    check_head_again(c, head);
+}
+
 /* --- two heads */
 
 struct at {

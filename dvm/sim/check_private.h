@@ -269,7 +269,8 @@ void check_journal_disk(struct check *c, const struct core *head, const struct b
 void check_journal_free(struct check *c);
 struct seen_campaign *check_campaign_of(struct check *c, const char *id);
 /* check_heir.c */
-void check_heir(struct check *c, struct core *head); /* its first step */
+void check_heir(struct check *c, struct core *head);    /* its first step */
+void check_revived(struct check *c, struct core *head); /* an heir of an earlier incarnation */
 void check_one_head(struct check *c, uint32_t vpid);
 /* The frame is of a head that this member does not know yet. */
 bool check_is_heir(const struct members *m, const struct frame *f);

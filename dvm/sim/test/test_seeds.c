@@ -85,11 +85,13 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         uint64_t seed;
         uint32_t nodes;
     } seeds[] = {
-        {100699, 17}, /* the checker: a request ends with the process of the head, although
-                         the next one has the same epoch */
-        {100783, 15}, /* the checker: a keeper was expected to be believed that had answered
-                         and then left */
-        {100127, 16}, /* the same, its connection had broken */
+        {100699, 17},        /* the checker: a request ends with the process of the head, although
+                                the next one has the same epoch */
+        {100783, 15},        /* the checker: a keeper was expected to be believed that had answered
+                                and then left */
+        {100127, 16},        /* the same, its connection had broken */
+        {810942574957u, 64}, /* the checker: the head of an earlier incarnation goes on */
+        {810942575223u, 12}, /* the same */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
