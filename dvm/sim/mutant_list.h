@@ -173,6 +173,8 @@
     X(AHEAD_TAKEN, "a new head takes records that a member is ahead of")                           \
     X(MOST_ANSWERED, "a new head believes the first keepers when most members have answered")      \
     X(BEGINS_ALONE, "a new head acts before a keeper has its records")                             \
+    X(OLDER_HEAD, "a head welcomes a member that knows a later one")                               \
+    X(ASTRAY_WELCOME, "a head welcomes a member that has seen what the head does not know")        \
     X(ALL_LEFT_BEHIND, "a keeper that hangs is left behind with all others")                       \
     X(UNTOLD, "a shrink removes daemons that do not know yet what became of their clients' jobs")  \
     /* of the operator */                                                                          \

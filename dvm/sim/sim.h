@@ -86,8 +86,7 @@ bool sim_midway_due(const struct sim *s);
 struct core *sim_head(const struct sim *s);
 bool sim_has_keepers(const struct sim *s);
 void sim_kept_step(struct sim *s); /* time has passed */
-/* When this head began, it had the answer of a keeper that was in sync at the end of the last one.
- */
+/* When this head began, it had the answer of a keeper that was in sync at the last one's end. */
 bool sim_is_kept(const struct sim *s);
 /* The last head had records that its keepers had not acknowledged. */
 bool sim_knew_more(const struct sim *s);

@@ -225,8 +225,10 @@ void apply_op(struct core *c, struct msg *m)
     if (names_heir(c, m))
         succession_keep(c, &heir);
     change_members(c, m);
-    if (heir.near)
+    if (heir.near) {
+        c->head_since = msg_op(m);
         succession_leave_former(c);
+    }
     switch (m->type) {
     case MSG_ADD:
         greet_joiners(c);
@@ -281,6 +283,8 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
     if (!joined && succession_is_near(c, &head))
         succession_keep(c, &heir);
     c->members = now;
+    if (joined || heir.near)
+        c->head_since = m->op;
     for (uint32_t v = 0; v < old.n; v++) {
         if (members_live(&old, v) &&
             !members_current(&c->members, v, members_epoch(&old, &old.tab[v])))

@@ -469,6 +469,8 @@ static void take_neighbours(struct core *c, struct neighbour *k, const struct fr
     }
     if (f->type == MSG_HELLO || f->type == MSG_WELCOME)
         k->speaks = f->speaks;
+    if (f->type == MSG_HELLO)
+        k->knows_head = f->dst_ctr;
     if (!is_peers(k, neighbours_in(c->neighbours), f))
         drop_frame(c, k, f);
     else if ((why = origin_refusal(c, k, f)))

@@ -13,8 +13,8 @@
  * loss.
  *
  * Failures: REFUSE says why. RETRY: the caller tries again later. EPOCH_OVER: it joins
- * anew. LEFT: it was removed by the DVM, and leaves. NEVER: a mistake of configuration, which is
- * logged. */
+ * anew, also if it has followed a head whose records are lost. LEFT: it was removed by the DVM, and
+ * leaves. NEVER: a mistake of configuration, which is logged. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -28,6 +28,14 @@ static enum hello_why why_hello(const struct core *c, const struct neighbour *k)
     if (epoch_none(c->self.epoch))
         return HELLO_JOIN;
     return k->vpid == members_parent(&c->members) ? HELLO_LINK : HELLO_RESUME;
+}
+
+/* Low bits; 0: none. */
+static uint32_t known_head(const struct core *c)
+{
+    const struct member *head = members_get(&c->members, VPID_HEAD);
+
+    return head ? (uint32_t)head->ctr : 0;
 }
 
 /* Our own connection is open: HELLO says who calls. */
@@ -50,6 +58,7 @@ void greet_open(struct core *c, struct neighbour *k, struct peer_link *at)
         k->opened_ms = c->out.now_ms;
     }
     at->number = m.hello.number = peer_next_number(k->peer);
+    from.dst_ctr = epoch_none(c->self.epoch) ? 0 : known_head(c); /* edition 0 does not read it */
     neighbours_send_on(c->neighbours, k, at, &from, &m);
 }
 
@@ -212,6 +221,38 @@ static void continue_session(struct core *c, struct neighbour *k, struct neighbo
         neigh_update(c);
 }
 
+/* This head goes on with records that others have left behind. The caller tries again until this
+ * head has declared it lost. */
+static bool knows_less(const struct core *c, const struct neighbour *k, const struct msg_hello *m)
+{
+    bool later =
+        k->knows_head > known_head(c) && members_current(&c->members, m->self.vpid, m->self.epoch);
+
+    return core_is_head(c) && (later || m->version > c->members.version);
+}
+
+/* The caller has processed broadcasts of an earlier head that the present one does not know: its
+ * table is another one, although the versions fit. */
+static bool is_astray(const struct core *c, const struct neighbour *k, const struct msg_hello *m)
+{
+    return k->knows_head && k->knows_head < known_head(c) && m->version >= c->head_since;
+}
+
+/* True: the caller is refused. */
+static bool refuse_history(struct core *c, struct neighbour *k, const struct msg_hello *m)
+{
+    if (m->self.epoch.inc != c->self.epoch.inc)
+        return false;
+    if (knows_less(c, k, m))
+        refuse_caller(c, k, REFUSE_RETRY, "this head knows less: another one is the head, or none");
+    else if (is_astray(c, k, m))
+        refuse_caller(c, k, core_is_head(c) ? REFUSE_EPOCH_OVER : REFUSE_RETRY,
+                      "the head does not know what this daemon has seen of an earlier one");
+    else
+        return false;
+    return true;
+}
+
 static void come_back(struct core *c, struct neighbour *k, const struct msg_hello *m)
 {
     const struct msg_member *who = &m->self;
@@ -219,10 +260,8 @@ static void come_back(struct core *c, struct neighbour *k, const struct msg_hell
 
     bool current = members_current(&c->members, who->vpid, who->epoch);
 
-    if (core_is_head(c) && who->epoch.inc == c->self.epoch.inc && m->version > c->members.version) {
-        refuse_caller(c, k, REFUSE_RETRY, "this head knows less: another one is the head, or none");
+    if (refuse_history(c, k, m))
         return;
-    }
     if (known && !m->alone && (!current || !neighbour_is_greeted(known))) {
         refuse_caller(c, k, REFUSE_RETRY, "the session ends"); /* it learns why within it */
         return;

@@ -56,6 +56,7 @@ void succession_begin(struct core *c)
     head_succeed(c->head, &c->self, &op);
     rml_set_epoch(c->rml, c->self.epoch);
     apply_op(c, &op);
+    c->head_since = msg_op(&op);
     client_inherit_all(c);
     head_resume(c->head, former, msg_op(&op));
     client_ask_all(c);

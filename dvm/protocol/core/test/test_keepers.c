@@ -30,6 +30,12 @@ static struct sim *boot(void)
     return boot_shape(MEMBERS, 2);
 }
 
+static void cut_off(struct sim *s, uint32_t vpid)
+{
+    sim_partition(s, vpid, 1);
+    sim_break(s, 0, vpid);
+}
+
 static bool is_head(struct sim *s, void *arg)
 {
     return sim_core(s, 0) && core_state(sim_core(s, 0)) == CORE_WIRED;
@@ -372,13 +378,20 @@ static void c21_records_that_a_member_is_ahead_of_are_not_taken(void **state)
     sim_destroy(s);
 }
 
+static uint64_t known_epoch(struct sim *s, uint32_t vpid)
+{
+    const struct members *m = core_inspect_members(sim_core(s, vpid));
+    const struct member *head = members_get(m, VPID_HEAD);
+
+    return head ? members_epoch(m, head).ctr : 0;
+}
+
 static uint64_t most_known_epoch(struct sim *s)
 {
     uint64_t most = 0;
 
     for (uint32_t v = 1; v <= MEMBERS; v++) {
-        const struct members *m = core_inspect_members(sim_core(s, v));
-        uint64_t ctr = members_epoch(m, members_get(m, VPID_HEAD)).ctr;
+        uint64_t ctr = known_epoch(s, v);
 
         most = ctr > most ? ctr : most;
     }
@@ -408,6 +421,88 @@ static void c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch(void **state
         dvm_wait_job(s, job, 9);
         sim_destroy(s);
     }
+}
+
+struct link_look {
+    uint64_t known; /* epoch of the head */
+    bool older;     /* a link leads to an earlier one */
+};
+
+static void look_at_link(void *arg, const struct core_inspect_peer *p)
+{
+    struct link_look *l = arg;
+
+    l->older |= p->vpid == VPID_HEAD && p->epoch.ctr < l->known;
+}
+
+static void refuse_older_link(void *arg, uint32_t vpid)
+{
+    struct sim *s = arg;
+    struct link_look l = {.known = known_epoch(s, vpid)};
+
+    core_inspect_peers(sim_core(s, vpid), look_at_link, &l);
+    assert_false(l.older);
+}
+
+/* Vpid 1 is cut off while two heirs follow each other. Then the others are, and a head goes on with
+ * the records of vpid 1. It has done as much as the second heir when vpid 6 calls, which knows that
+ * one and has lost its parent. */
+static void c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){
+        .members = MEMBERS + 1, .started = MEMBERS, .radix = 2, .slots = 2, .keepers = true});
+
+    dvm_wait_wired(s, MEMBERS, 20000);
+    sim_for(s, 100);
+    cut_off(s, 1);
+    replace_head(s);
+    sim_for(s, 100);
+    replace_head(s);
+    sim_for(s, 100);
+    sim_crash(s, 0);
+    sim_heal(s);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        sim_partition(s, v, 1);
+    sim_start(s, MEMBERS + 1);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(core_inspect_epoch(sim_core(s, 0)).ctr < known_epoch(s, MEMBERS));
+    sim_for(s, 100);
+    assert_int_equal(core_stats(sim_core(s, 0)).version, core_stats(sim_core(s, MEMBERS)).version);
+    sim_watch(s, &(struct sim_hooks){.arg = s, .after = refuse_older_link});
+    sim_crash(s, 2);
+    sim_heal(s);
+    sim_for(s, 60000);
+    assert_int_equal(known_epoch(s, MEMBERS), core_inspect_epoch(sim_core(s, 0)).ctr);
+    sim_destroy(s);
+}
+
+/* Vpid 1 does not know of vpid 7, whose ADD has the number that the heir gives to its own one. */
+static void c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){
+        .members = MEMBERS + 1, .started = MEMBERS, .radix = 8, .slots = 2, .keepers = true});
+
+    dvm_wait_wired(s, MEMBERS, 20000);
+    sim_for(s, 100);
+    cut_off(s, 1);
+    sim_start(s, MEMBERS + 1);
+    sim_for(s, 500);
+    sim_crash(s, 0);
+    sim_crash(s, MEMBERS + 1);
+    sim_heal(s);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        sim_partition(s, v, 1);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    sim_for(s, 100);
+    assert_int_equal(core_stats(sim_core(s, 0)).version, core_stats(sim_core(s, MEMBERS)).version);
+    sim_heal(s);
+    sim_for(s, 5000);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        assert_int_equal(known_epoch(s, v), core_inspect_epoch(sim_core(s, 0)).ctr);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
+    sim_destroy(s);
 }
 
 /* Each has 64 KiB; groups come so often that the last one is never acknowledged. */
@@ -440,12 +535,6 @@ static void a_steady_load_stops_no_stream(void **state)
         assert_int_equal(core_stats(sim_core(s, 0)).keepers, 2);
     }
     sim_destroy(s);
-}
-
-static void cut_off(struct sim *s, uint32_t vpid)
-{
-    sim_partition(s, vpid, 1);
-    sim_break(s, 0, vpid);
 }
 
 /* Two keepers are cut off, and the next two before they have a snapshot. */
@@ -700,6 +789,8 @@ int main(void)
         cmocka_unit_test(c21_a_keeper_that_hangs_takes_no_other_with_it),
         cmocka_unit_test(c21_records_that_a_member_is_ahead_of_are_not_taken),
         cmocka_unit_test(c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch),
+        cmocka_unit_test(c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one),
+        cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(a_steady_load_stops_no_stream),
         cmocka_unit_test(streams_that_lead_nowhere_make_room),
         cmocka_unit_test(c21_keepers_that_were_left_behind_are_not_believed_alone),
