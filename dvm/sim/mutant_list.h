@@ -175,6 +175,8 @@
     X(BEGINS_ALONE, "a new head acts before a keeper has its records")                             \
     X(OLDER_HEAD, "a head welcomes a member that knows a later one")                               \
     X(ASTRAY_WELCOME, "a head welcomes a member that has seen what the head does not know")        \
+    X(LATE_WANTED, "members that hang are chosen as keepers although others are there")            \
+    X(BETTER_UNSEEN, "a new head does not wait for the best keeper, nor changes to a better one")  \
     X(ALL_LEFT_BEHIND, "a keeper that hangs is left behind with all others")                       \
     X(UNTOLD, "a shrink removes daemons that do not know yet what became of their clients' jobs")  \
     /* of the operator */                                                                          \

@@ -19,10 +19,12 @@
  * try again after 2 s at the latest. While only few have called, others may be cut off, and
  * ASKING_FEW_MS pass.
  *
- * Failures: a keeper that departs with its records is replaced by the next best. Without any caller
- * ASKING_MS pass. They are fewer if daemons call that join: no member waits then, it would have
- * called too. Records that are damaged are not taken, and neither are those of a keeper that was
- * left behind, if a member is ahead of them: the next best keeper is asked. */
+ * Failures: a keeper that departs with its records is replaced by the next best. If none has as
+ * much, it has ASKING_MORE_MS to call again. A better keeper that answers late is asked, if the
+ * head has not begun. Without any caller ASKING_MS pass. They are fewer if daemons call that join:
+ * no member waits then, it would have called too. Records that are damaged are not taken, and
+ * neither are those of a keeper that was left behind, if a member is ahead of them: the next best
+ * keeper is asked. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -77,97 +79,6 @@ static struct asking_caller *find_caller(const struct asking *a, uint64_t conn)
     return NULL;
 }
 
-/* A daemon that calls again has given its earlier call up. */
-static void drop_earlier(struct asking *a, uint32_t vpid)
-{
-    struct asking_caller *x, *tmp;
-
-    DL_FOREACH_SAFE(a->callers, x, tmp)
-    {
-        if (x->vpid == vpid)
-            free_caller(a, x);
-    }
-}
-
-static void note_first(uint64_t *at_ms, uint64_t now_ms)
-{
-    if (*at_ms == 0)
-        *at_ms = now_ms;
-}
-
-static void ask_caller(struct core *c, struct neighbour *k, struct peer_link *at, bool all)
-{
-    struct msg m = {.type = MSG_RECORDS_ASK, .records_ask = {all}};
-    struct frame from = rml_from(c->rml);
-
-    at->opened_ms = c->out.now_ms;
-    neighbours_send_on(c->neighbours, k, at, &from, &m);
-}
-
-/* A member of edition 0 keeps nothing, and cannot be asked. */
-void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
-{
-    struct asking *a = &c->asking;
-    struct peer_link *at = neighbours_in(c->neighbours);
-    struct asking_caller *x;
-
-    if (find_caller(a, at->conn))
-        return;
-    drop_earlier(a, m->hello.self.vpid);
-    x = xcalloc(1, sizeof(*x));
-    x->conn = at->conn;
-    x->vpid = m->hello.self.vpid;
-    x->joins = m->hello.why == HELLO_JOIN;
-    x->epoch = m->hello.self.epoch;
-    x->version = m->hello.version;
-    buf_init(&x->hello, MSG_DATA_MAX);
-    msg_encode(&x->hello, m);
-    DL_APPEND(a->callers, x);
-    note_first(x->joins ? &a->joiner_ms : &a->member_ms, c->out.now_ms);
-    x->answered = k->speaks < 1;
-    if (!x->joins && !x->answered)
-        ask_caller(c, k, at, false);
-}
-
-void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept *m)
-{
-    struct asking_caller *x = find_caller(&c->asking, neighbours_in(c->neighbours)->conn);
-
-    if (!x || x->joins)
-        return;
-    x->kept = *m;
-    x->answered = true;
-    if (m->ctr)
-        note_first(&c->asking.keeper_ms, c->out.now_ms);
-}
-
-void asking_take_records(struct core *c, struct neighbour *k, const struct msg_records *m)
-{
-    struct asking *a = &c->asking;
-
-    if (!a->from || neighbours_in(c->neighbours)->conn != a->from)
-        return;
-    a->from_ms = neighbours_in(c->neighbours)->opened_ms = c->out.now_ms;
-    if (!keeper_gather(&a->coming, m))
-        return;
-    buf_free(&a->got);
-    a->got = a->coming;
-    a->coming = (struct buf){0};
-}
-
-/* --- the decision */
-
-static void drop_closed(struct core *c)
-{
-    struct asking_caller *x, *tmp;
-
-    DL_FOREACH_SAFE(c->asking.callers, x, tmp)
-    {
-        if (!neighbours_by_conn(c->neighbours, x->conn, NULL))
-            free_caller(&c->asking, x);
-    }
-}
-
 static unsigned count_members(const struct asking *a, uint64_t inc)
 {
     const struct asking_caller *x;
@@ -218,6 +129,108 @@ static unsigned count_equal(const struct asking *a, const struct asking_caller *
     return n;
 }
 
+/* The best keeper calls again soon, and is waited for if no other has as much. */
+static void drop_caller(struct core *c, struct asking_caller *x)
+{
+    struct asking *a = &c->asking;
+
+    if (x->kept.ctr && x == find_best(a) && count_equal(a, x) < 2)
+        a->lost_ms = c->out.now_ms;
+    free_caller(a, x);
+}
+
+/* A daemon that calls again has given its earlier call up. */
+static void drop_earlier(struct core *c, uint32_t vpid)
+{
+    struct asking_caller *x, *tmp;
+
+    DL_FOREACH_SAFE(c->asking.callers, x, tmp)
+    {
+        if (x->vpid == vpid)
+            drop_caller(c, x);
+    }
+}
+
+static void note_first(uint64_t *at_ms, uint64_t now_ms)
+{
+    if (*at_ms == 0)
+        *at_ms = now_ms;
+}
+
+static void ask_caller(struct core *c, struct neighbour *k, struct peer_link *at, bool all)
+{
+    struct msg m = {.type = MSG_RECORDS_ASK, .records_ask = {all}};
+    struct frame from = rml_from(c->rml);
+
+    at->opened_ms = c->out.now_ms;
+    neighbours_send_on(c->neighbours, k, at, &from, &m);
+}
+
+/* A member of edition 0 keeps nothing, and cannot be asked. */
+void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
+{
+    struct asking *a = &c->asking;
+    struct peer_link *at = neighbours_in(c->neighbours);
+    struct asking_caller *x;
+
+    if (find_caller(a, at->conn))
+        return;
+    drop_earlier(c, m->hello.self.vpid);
+    x = xcalloc(1, sizeof(*x));
+    x->conn = at->conn;
+    x->vpid = m->hello.self.vpid;
+    x->joins = m->hello.why == HELLO_JOIN;
+    x->epoch = m->hello.self.epoch;
+    x->version = m->hello.version;
+    buf_init(&x->hello, MSG_DATA_MAX);
+    msg_encode(&x->hello, m);
+    DL_APPEND(a->callers, x);
+    note_first(x->joins ? &a->joiner_ms : &a->member_ms, c->out.now_ms);
+    x->answered = k->speaks < 1;
+    if (!x->joins && !x->answered)
+        ask_caller(c, k, at, false);
+}
+
+void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept *m)
+{
+    struct asking_caller *x = find_caller(&c->asking, neighbours_in(c->neighbours)->conn);
+
+    if (!x || x->joins)
+        return;
+    x->kept = *m;
+    x->answered = true;
+    if (m->ctr)
+        note_first(&c->asking.keeper_ms, c->out.now_ms);
+}
+
+void asking_take_records(struct core *c, struct neighbour *k, const struct msg_records *m)
+{
+    struct asking *a = &c->asking;
+
+    if (!a->from || neighbours_in(c->neighbours)->conn != a->from ||
+        (!m->begins && !a->coming.len)) /* the rest of an earlier answer */
+        return;
+    a->from_ms = neighbours_in(c->neighbours)->opened_ms = c->out.now_ms;
+    if (!keeper_gather(&a->coming, m))
+        return;
+    buf_free(&a->got);
+    a->got = a->coming;
+    a->coming = (struct buf){0};
+}
+
+/* --- the decision */
+
+static void drop_closed(struct core *c)
+{
+    struct asking_caller *x, *tmp;
+
+    DL_FOREACH_SAFE(c->asking.callers, x, tmp)
+    {
+        if (!neighbours_by_conn(c->neighbours, x->conn, NULL))
+            drop_caller(c, x);
+    }
+}
+
 static unsigned count_answers(const struct asking *a, const struct asking_caller *best)
 {
     const struct asking_caller *x;
@@ -251,16 +264,25 @@ static bool all_join(const struct core *c)
     return c->opts.size && n >= c->opts.size && !c->asking.member_ms;
 }
 
+/* A better keeper may be about to call again, but that wait has an end. */
+static uint64_t wait_for_keepers(const struct asking *a, const struct asking_caller *best)
+{
+    bool most = 2 * count_answers(a, best) > best->kept.callers;
+    uint64_t until = a->keeper_ms + (most ? ASKING_MORE_MS : ASKING_FEW_MS);
+    uint64_t back = a->lost_ms ? a->lost_ms + ASKING_MORE_MS : 0;
+    uint64_t end = a->member_ms + ASKING_MS;
+
+    back = back < end ? back : end;
+    return back > until ? back : until;
+}
+
 static uint64_t wait_until(const struct core *c)
 {
     const struct asking *a = &c->asking;
     const struct asking_caller *best = find_best(a);
 
-    if (a->keeper_ms && best) { /* it has not departed */
-        bool most = 2 * count_answers(a, best) > best->kept.callers;
-
-        return a->keeper_ms + (most ? ASKING_MORE_MS : ASKING_FEW_MS);
-    }
+    if (a->keeper_ms && best) /* it has not departed */
+        return wait_for_keepers(a, best);
     if (a->again_ms && a->again_ms + ASKING_MORE_MS > a->member_ms + ASKING_MS)
         return a->again_ms + ASKING_MORE_MS;
     if (a->member_ms)
@@ -389,6 +411,19 @@ static bool is_under_way(struct core *c)
     return false;
 }
 
+/* A better keeper has answered while the records of another one are on their way. */
+static void drop_outdone(struct asking *a)
+{
+    const struct asking_caller *x = a->from ? find_caller(a, a->from) : NULL, *best = find_best(a);
+
+    if (!x || !best || !is_better(a, best, x))
+        return;
+    a->from = 0;
+    buf_free(&a->got);
+    buf_free(&a->coming);
+    a->got = a->coming = (struct buf){0};
+}
+
 void asking_turn(struct core *c)
 {
     struct asking *a = &c->asking;
@@ -399,6 +434,7 @@ void asking_turn(struct core *c)
     if (!a->on)
         return;
     drop_closed(c);
+    drop_outdone(a);
     if (a->got.len && inherit_records(c)) {
         begin_head(c);
         return;

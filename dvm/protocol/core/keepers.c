@@ -4,7 +4,8 @@
  * In: records, KEPT, links that come and break, the clock. Out: RECORDS to the keepers, and how far
  * the driver may take actions (struct out).
  *
- * Keepers are the two lowest members that have a link to the head. A stream to a keeper begins with
+ * Keepers are the two lowest members that have a link to the head. If one does not acknowledge in
+ * time, the next one keeps too, until it does. A stream to a keeper begins with
  * a snapshot. The records of one input are a group with a number. After the first acknowledgement
  * the keeper is in sync: actions that follow a group wait until all keepers in sync have it.
  * RECORDS and KEPT are outside of the sequence of frames between neighbours, so that they overtake
@@ -107,6 +108,7 @@ static void stop_stream(struct core *c, struct keepers_stream *s, uint64_t again
 {
     s->conn = 0;
     s->behind = s->marked = 0;
+    s->due_at = 0;
     s->again_at = again_ms ? c->out.now_ms + again_ms : 0;
     c->keepers.check = true;
 }
@@ -146,6 +148,7 @@ static void send_snapshot(struct core *c, struct keepers_stream *s)
     buf_init(&b, RECORD_SNAPSHOT_MAX);
     core_snapshot(c, &b);
     s->number = ++c->keepers.numbers;
+    s->due_at = s->in_sync ? 0 : c->out.now_ms + KEEPERS_WAIT_MS;
     if (b.failed)
         stop_stream(c, s, KEEPERS_AGAIN_MS);
     else
@@ -214,17 +217,33 @@ static bool can_keep(const struct core *c, uint32_t vpid)
     return k && k->state == NEIGHBOUR_UP && k->speaks >= 1 && peer_best(k->peer);
 }
 
-static size_t find_wanted(const struct core *c, uint32_t wanted[WANTED])
+static bool is_late(const struct keepers *ks, uint32_t vpid)
+{
+    for (size_t i = 0; i < ks->n; i++) {
+        if (ks->streams[i].vpid == vpid)
+            return ks->streams[i].late;
+    }
+    return false;
+}
+
+static size_t add_wanted(const struct core *c, uint32_t wanted[WANTED], size_t n, bool late)
 {
     unsigned tries = c->members.radix;
-    size_t n = 0;
 
     for (int v = hwloc_bitmap_next(c->members.live, VPID_HEAD); v >= 0 && n < WANTED && tries > 0;
          v = hwloc_bitmap_next(c->members.live, v), tries--) {
-        if (can_keep(c, (uint32_t)v))
+        if (can_keep(c, (uint32_t)v) && is_late(&c->keepers, (uint32_t)v) == late)
             wanted[n++] = (uint32_t)v;
     }
     return n;
+}
+
+/* Those that are late come after all others. */
+static size_t find_wanted(const struct core *c, uint32_t wanted[WANTED])
+{
+    size_t n = add_wanted(c, wanted, 0, false);
+
+    return add_wanted(c, wanted, n, true);
 }
 
 static bool is_wanted(const uint32_t *wanted, size_t n, uint32_t vpid)
@@ -311,7 +330,20 @@ static void want_stream(struct core *c, uint32_t vpid, const uint32_t *wanted, s
     send_snapshot(c, s);
 }
 
-/* Others end when those that are wanted are in sync. */
+/* A late one has its snapshot again after its pause, beside those that are wanted. */
+static void try_late(struct core *c, const uint32_t *wanted, size_t n)
+{
+    struct keepers *ks = &c->keepers;
+
+    for (size_t i = 0; i < ks->n; i++) {
+        const struct keepers_stream *s = &ks->streams[i];
+
+        if (s->late && can_keep(c, s->vpid))
+            want_stream(c, s->vpid, wanted, n);
+    }
+}
+
+/* Others end when those that are wanted are in sync, but for those that are late. */
 static void drop_unwanted(struct core *c, const uint32_t *wanted, size_t n)
 {
     struct keepers *ks = &c->keepers;
@@ -323,7 +355,7 @@ static void drop_unwanted(struct core *c, const uint32_t *wanted, size_t n)
             return;
     }
     for (size_t i = ks->n; n > 0 && i-- > 0;) {
-        if (!is_wanted(wanted, n, ks->streams[i].vpid))
+        if (!is_wanted(wanted, n, ks->streams[i].vpid) && !ks->streams[i].late)
             end_stream(c, i);
     }
 }
@@ -351,6 +383,7 @@ void keepers_choose(struct core *c)
     n = find_wanted(c, wanted);
     for (size_t i = 0; i < n; i++)
         want_stream(c, wanted[i], wanted, n);
+    try_late(c, wanted, n);
     drop_unwanted(c, wanted, n);
     release_actions(c);
 }
@@ -377,6 +410,8 @@ static void take_kept(struct core *c, struct neighbour *k, struct msg *m)
     }
     if (!s->in_sync) {
         s->in_sync = true;
+        s->late = false;
+        s->due_at = 0;
         ks->check = true;
         ks->begins = false;
         out_log(&c->out, LOG_LEVEL_INFO, "vpid %u keeps the records of the head", k->vpid);
@@ -388,6 +423,7 @@ static void leave_behind(struct core *c, struct keepers_stream *s)
 {
     c->keepers.left_behind++;
     s->in_sync = false;
+    s->late = true;
     stop_stream(c, s, KEEPERS_AGAIN_MS);
     out_log(&c->out, LOG_LEVEL_WARN,
             "the head goes on without vpid %u: it has not kept the records within %d ms", s->vpid,
@@ -408,6 +444,9 @@ void keepers_tick(struct core *c)
         } else if (s->again_at && s->again_at <= c->out.now_ms) {
             s->again_at = 0;
             ks->check = true;
+        } else if (s->due_at && s->due_at <= c->out.now_ms) {
+            s->due_at = 0;
+            s->late = ks->check = true;
         }
     }
     if (late && ks->begins)
@@ -424,8 +463,12 @@ uint64_t keepers_deadline(const struct core *c)
     uint64_t due = ks->wait_since ? ks->wait_since + KEEPERS_WAIT_MS : UINT64_MAX;
 
     for (size_t i = 0; i < ks->n; i++) {
-        if (ks->streams[i].again_at && ks->streams[i].again_at < due)
-            due = ks->streams[i].again_at;
+        const struct keepers_stream *s = &ks->streams[i];
+
+        if (s->again_at && s->again_at < due)
+            due = s->again_at;
+        if (s->due_at && s->due_at < due)
+            due = s->due_at;
     }
     return due;
 }

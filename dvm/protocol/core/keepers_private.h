@@ -22,6 +22,8 @@ struct keepers_stream { /* the head: to one keeper */
     uint64_t sent, acked; /* groups */
     bool in_sync;         /* the head waits for it */
     uint64_t again_at;    /* 0: at once */
+    uint64_t due_at;      /* its first acknowledgement; 0: it has come, or is late */
+    bool late;            /* it has not acknowledged in time: another member is chosen too */
     size_t behind;        /* bytes that are not acknowledged, at most */
     uint64_t mark;        /* a group that was sent; when it is acknowledged, */
     size_t marked;        /* so many of those bytes are */
@@ -88,6 +90,7 @@ struct asking_caller {
 struct asking { /* a new head */
     bool on;
     uint64_t begin_ms, joiner_ms, member_ms, keeper_ms; /* the first of each has called; 0: none */
+    uint64_t lost_ms;  /* since then the best keeper may call again; 0: it has not closed */
     uint64_t again_ms; /* since then the last keeper that was asked for all may call again */
     struct asking_caller *callers;
     uint64_t from, from_ms; /* the connection by which the records come, and since when; 0: none */

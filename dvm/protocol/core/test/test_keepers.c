@@ -355,7 +355,7 @@ static void c21_a_keeper_that_hangs_takes_no_other_with_it(void **state)
     sim_destroy(s);
 }
 
-/* The head and its good keeper end; the other one was left behind before a member came anew. */
+/* The head and its good keepers end; the other one was left behind before a member came anew. */
 static void c21_records_that_a_member_is_ahead_of_are_not_taken(void **state)
 {
     struct sim *s = boot_shape(MEMBERS, 8);
@@ -369,12 +369,13 @@ static void c21_records_that_a_member_is_ahead_of_are_not_taken(void **state)
     sim_start(s, 6);
     sim_for(s, 2000);
     sim_crash(s, 1);
+    sim_crash(s, 3);
     sim_crash(s, 0);
     sim_stop(s, 2, false);
     sim_start(s, 0);
     assert_true(sim_until(s, is_head, NULL, 30000));
     assert_true(core_inspect_epoch(sim_core(s, 0)).inc != before.inc);
-    dvm_wait_wired(s, MEMBERS - 1, 60000);
+    dvm_wait_wired(s, MEMBERS - 2, 60000);
     sim_destroy(s);
 }
 
@@ -554,6 +555,112 @@ static void streams_that_lead_nowhere_make_room(void **state)
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
     assert_int_equal(core_inspect_keepers(sim_core(s, 0), now, 2), 2);
     assert_true(now[0] + now[1] == 5 + 6);
+    sim_destroy(s);
+}
+
+static void assert_keepers(struct sim *s, uint32_t a, uint32_t b)
+{
+    uint32_t now[3] = {0};
+
+    assert_int_equal(core_inspect_keepers(sim_core(s, 0), now, 3), 2);
+    assert_true((now[0] == a && now[1] == b) || (now[0] == b && now[1] == a));
+}
+
+static void c21_while_keepers_hang_the_next_members_keep_the_records(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    sim_stop(s, 1, true);
+    sim_stop(s, 2, true);
+    sim_submit(s, 5, 1, 10, 0);
+    sim_for(s, 1500);
+    assert_keepers(s, 3, 4);
+    sim_for(s, 20000); /* both are tried again */
+    assert_keepers(s, 3, 4);
+    sim_stop(s, 1, false);
+    sim_stop(s, 2, false);
+    sim_for(s, 6000);
+    assert_keepers(s, 1, 2);
+    sim_destroy(s);
+}
+
+static void c21_a_keeper_that_hangs_with_its_first_snapshot_is_replaced(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    for (uint32_t v = 1; v <= 3; v++)
+        sim_stop(s, v, true);
+    sim_submit(s, 5, 1, 10, 0);
+    sim_for(s, 2500);
+    assert_keepers(s, 4, 5);
+    sim_destroy(s);
+}
+
+/* Vpid 1 has old records, 2 has all, and so has 3, which does not call. */
+static struct sim *end_head_of_old_keeper(size_t *job)
+{
+    const struct sim_want on_5 = {.ranks = 2, .run_ms = 9000, .code = 5, .nhosts = 1, .hosts = {5}};
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    cut_off(s, 1);
+    sim_for(s, 100);
+    *job = sim_submit_job(s, 5, &on_5);
+    sim_for(s, 100);
+    assert_true(sim_job(s, *job)->accepted);
+    sim_crash(s, 0);
+    sim_heal(s);
+    sim_partition(s, 3, 1);
+    sim_for(s, DVM_AWAY_MS);
+    return s;
+}
+
+/* When the new head has its records, if vpid 2 calls or not. */
+static uint64_t find_begin(bool calls)
+{
+    size_t job;
+    struct sim *s = end_head_of_old_keeper(&job);
+    uint64_t begun;
+
+    if (!calls)
+        sim_partition(s, 2, 1);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    begun = sim_now(s);
+    sim_destroy(s);
+    return begun;
+}
+
+static void c21_the_best_keeper_is_waited_for_when_its_connection_breaks(void **state)
+{
+    uint64_t begun = find_begin(true);
+    size_t job;
+    struct sim *s = end_head_of_old_keeper(&job);
+
+    sim_start(s, 0);
+    sim_for(s, begun - 50 - sim_now(s));
+    assert_false(is_head(s, NULL));
+    sim_break(s, 0, 2);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+}
+
+/* The records of vpid 1 are on their way for long. */
+static void c21_a_better_keeper_that_answers_late_is_asked(void **state)
+{
+    uint64_t begun = find_begin(false);
+    size_t job;
+    struct sim *s = end_head_of_old_keeper(&job);
+
+    sim_partition(s, 2, 1);
+    sim_start(s, 0);
+    sim_for(s, begun - 50 - sim_now(s));
+    assert_false(is_head(s, NULL));
+    sim_stop(s, 1, true);
+    sim_heal(s);
+    sim_partition(s, 3, 1);
+    sim_for(s, 2300);
+    sim_stop(s, 1, false);
+    dvm_wait_job(s, job, 5);
     sim_destroy(s);
 }
 
@@ -793,6 +900,10 @@ int main(void)
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(a_steady_load_stops_no_stream),
         cmocka_unit_test(streams_that_lead_nowhere_make_room),
+        cmocka_unit_test(c21_while_keepers_hang_the_next_members_keep_the_records),
+        cmocka_unit_test(c21_a_keeper_that_hangs_with_its_first_snapshot_is_replaced),
+        cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
+        cmocka_unit_test(c21_a_better_keeper_that_answers_late_is_asked),
         cmocka_unit_test(c21_keepers_that_were_left_behind_are_not_believed_alone),
         cmocka_unit_test(a_member_that_calls_twice_counts_once),
         cmocka_unit_test(sigterm_ends_the_incarnation_if_no_keeper_gets_the_last_records),
