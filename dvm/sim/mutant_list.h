@@ -177,6 +177,7 @@
     X(ASTRAY_WELCOME, "a head welcomes a member that has seen what the head does not know")        \
     X(LATE_WANTED, "members that hang are chosen as keepers although others are there")            \
     X(BETTER_UNSEEN, "a new head does not wait for the best keeper, nor changes to a better one")  \
+    X(LATE_GREETING, "a new head forgets a keeper of which another greeting comes late")           \
     X(ALL_LEFT_BEHIND, "a keeper that hangs is left behind with all others")                       \
     X(UNTOLD, "a shrink removes daemons that do not know yet what became of their clients' jobs")  \
     /* of the operator */                                                                          \

@@ -86,7 +86,7 @@ static unsigned count_members(const struct asking *a, uint64_t inc)
 
     DL_FOREACH(a->callers, x)
     {
-        n += !x->joins && x->epoch.inc == inc;
+        n += !x->joins && !x->former && x->epoch.inc == inc;
     }
     return n;
 }
@@ -123,7 +123,7 @@ static unsigned count_equal(const struct asking *a, const struct asking_caller *
 
     DL_FOREACH(a->callers, x)
     {
-        n += x->epoch.inc == best->epoch.inc && x->kept.ctr == best->kept.ctr &&
+        n += !x->former && x->epoch.inc == best->epoch.inc && x->kept.ctr == best->kept.ctr &&
              x->kept.seq == best->kept.seq;
     }
     return n;
@@ -133,21 +133,42 @@ static unsigned count_equal(const struct asking *a, const struct asking_caller *
 static void drop_caller(struct core *c, struct asking_caller *x)
 {
     struct asking *a = &c->asking;
+    struct asking_caller *y;
 
     if (x->kept.ctr && x == find_best(a) && count_equal(a, x) < 2)
         a->lost_ms = c->out.now_ms;
+    DL_FOREACH(a->callers, y)
+    {
+        y->former &= x->former || y->vpid != x->vpid;
+    }
     free_caller(a, x);
 }
 
-/* A daemon that calls again has given its earlier call up. */
-static void drop_earlier(struct core *c, uint32_t vpid)
+/* A daemon that calls again has given its earlier call up. But the greeting may be one of an even
+ * earlier call, which was late: so a call that was answered is kept until the other one is. */
+static void leave_earlier(struct core *c, const struct msg_member *who)
 {
     struct asking_caller *x, *tmp;
 
     DL_FOREACH_SAFE(c->asking.callers, x, tmp)
     {
-        if (x->vpid == vpid)
+        if (x->vpid != who->vpid || x->former)
+            continue;
+        if (x->kept.ctr && epoch_eq(x->epoch, who->epoch))
+            x->former = true;
+        else
             drop_caller(c, x);
+    }
+}
+
+static void drop_former(struct asking *a, uint32_t vpid)
+{
+    struct asking_caller *x, *tmp;
+
+    DL_FOREACH_SAFE(a->callers, x, tmp)
+    {
+        if (x->vpid == vpid && x->former)
+            free_caller(a, x);
     }
 }
 
@@ -175,7 +196,7 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
 
     if (find_caller(a, at->conn))
         return;
-    drop_earlier(c, m->hello.self.vpid);
+    leave_earlier(c, &m->hello.self);
     x = xcalloc(1, sizeof(*x));
     x->conn = at->conn;
     x->vpid = m->hello.self.vpid;
@@ -197,6 +218,8 @@ void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept
 
     if (!x || x->joins)
         return;
+    if (!x->former)
+        drop_former(&c->asking, x->vpid);
     x->kept = *m;
     x->answered = true;
     if (m->ctr)
@@ -238,7 +261,7 @@ static unsigned count_answers(const struct asking *a, const struct asking_caller
 
     DL_FOREACH(a->callers, x)
     {
-        n += !x->joins && x->answered && x->epoch.inc == best->epoch.inc;
+        n += !x->joins && !x->former && x->answered && x->epoch.inc == best->epoch.inc;
     }
     return n;
 }
@@ -365,7 +388,8 @@ static void begin_head(struct core *c)
     restart_times(c);
     DL_FOREACH(a.callers, x)
     {
-        answer_caller(c, x);
+        if (!x->former)
+            answer_caller(c, x);
     }
     c->asking.callers = a.callers;
     c->asking.got = a.got;

@@ -224,6 +224,42 @@ static void c21_the_best_keeper_is_waited_for_when_its_connection_breaks(void **
     sim_destroy(s);
 }
 
+/* A second greeting of vpid 2 arrives, on a connection that it has closed long ago. */
+static void forge_call(struct sim *s)
+{
+    struct msg_member who = {2, core_inspect_epoch(sim_core(s, 2)), "host", "wire", 1, 1, 0, {0}};
+    struct msg m = {.type = MSG_HELLO,
+                    .hello = {.why = HELLO_LINK, .cluster = "sim", .self = who, .version = 1}};
+    struct frame f = {.type = MSG_HELLO, .src = 2, .dst = VPID_NONE, .src_epoch = who.epoch};
+    const uint64_t conn = 1u << 20;
+    BUF_AUTO struct buf b = {0};
+
+    f.speaks = WIRE_EDITION;
+    buf_init(&b, MSG_TEXT_MAX);
+    frame_encode(&b, &f);
+    msg_encode(&b, &m);
+    sim_clock(s, 0);
+    core_conn_open(
+        sim_core(s, 0), conn,
+        &(struct core_conn){.incoming = true, .role = API_ROLE_MEMBER, .cluster = "sim"});
+    core_conn_frame(sim_core(s, 0), conn, b.data, b.len);
+    sim_drain(s, 0);
+}
+
+static void c21_a_late_greeting_does_not_replace_a_keeper(void **state)
+{
+    uint64_t begun = find_begin(true);
+    size_t job;
+    struct sim *s = end_head_of_old_keeper(&job);
+
+    sim_start(s, 0);
+    sim_for(s, begun - 50 - sim_now(s));
+    assert_false(is_head(s, NULL));
+    forge_call(s);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+}
+
 /* The records of vpid 1 are on their way for long. */
 static void c21_a_better_keeper_that_answers_late_is_asked(void **state)
 {
@@ -374,6 +410,7 @@ int main(void)
         cmocka_unit_test(c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
+        cmocka_unit_test(c21_a_late_greeting_does_not_replace_a_keeper),
         cmocka_unit_test(c21_a_better_keeper_that_answers_late_is_asked),
         cmocka_unit_test(c21_keepers_that_were_left_behind_are_not_believed_alone),
         cmocka_unit_test(a_member_that_calls_twice_counts_once),
