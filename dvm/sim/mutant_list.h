@@ -178,6 +178,7 @@
     X(LATE_WANTED, "members that hang are chosen as keepers although others are there")            \
     X(BETTER_UNSEEN, "a new head does not wait for the best keeper, nor changes to a better one")  \
     X(LATE_GREETING, "a new head forgets a keeper of which another greeting comes late")           \
+    X(EPOCH_AGAIN, "two heirs of the same records have the same epoch")                            \
     X(ALL_LEFT_BEHIND, "a keeper that hangs is left behind with all others")                       \
     X(UNTOLD, "a shrink removes daemons that do not know yet what became of their clients' jobs")  \
     /* of the operator */                                                                          \

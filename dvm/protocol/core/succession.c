@@ -23,6 +23,9 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#define EPOCH_LOTS 1024
+#define EPOCHS_IN_LOT 64
+
 /* --- the new head */
 
 void succession_forget(struct core *c)
@@ -47,13 +50,20 @@ struct head *succession_take(struct core *c, const struct head_opts *o)
     return NULL;
 }
 
+/* Keepers may lack the records of a former heir, which had an epoch of its own and gave others to
+ * members. They are not given again. */
+static uint64_t draw_skipped(const struct core *c)
+{
+    return c->opts.keepers ? c->opts.incarnation % EPOCH_LOTS * EPOCHS_IN_LOT : 0;
+}
+
 void succession_begin(struct core *c)
 {
     struct epoch former = members_epoch(&c->members, members_get(&c->members, VPID_HEAD));
     struct msg op;
 
     c->clock_ahead = head_clock_ahead(c->head);
-    head_succeed(c->head, &c->self, &op);
+    head_succeed(c->head, draw_skipped(c), &c->self, &op);
     rml_set_epoch(c->rml, c->self.epoch);
     apply_op(c, &op);
     c->head_since = msg_op(&op);

@@ -40,8 +40,9 @@ struct head_opts {
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
                          struct rml *rml, struct err *err);
 /* With a heritage: *self gets the epoch of this process, and *op is the operation by which all
- * daemons learn of it. The core applies it, then calls head_resume(). The caller frees *op. */
-void head_succeed(struct head *h, struct msg_member *self, struct msg *op);
+ * daemons learn of it. So many epochs are not used. The core applies the operation, then calls
+ * head_resume(). The caller frees *op. */
+void head_succeed(struct head *h, uint64_t skipped, struct msg_member *self, struct msg *op);
 void head_resume(struct head *h, struct epoch former, uint64_t op);
 /* jobs_each_client(), before head_resume(). */
 void head_each_client(const struct head *h, void (*on)(void *arg, const struct job_client *k),

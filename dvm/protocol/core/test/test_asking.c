@@ -148,6 +148,29 @@ static void c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one(voi
     sim_destroy(s);
 }
 
+/* Vpids 2 to 6 know an heir; the next one has the records of vpid 1, which do not know it. */
+static void c21_heirs_of_the_same_records_have_different_epochs(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    cut_off(s, 1);
+    replace_head(s);
+    sim_for(s, 100);
+    sim_crash(s, 0);
+    sim_heal(s);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        sim_partition(s, v, 1);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_int_not_equal(core_inspect_epoch(sim_core(s, 0)).ctr, known_epoch(s, MEMBERS));
+    sim_heal(s);
+    sim_for(s, 60000);
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        assert_int_equal(known_epoch(s, v), core_inspect_epoch(sim_core(s, 0)).ctr);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
+    sim_destroy(s);
+}
+
 /* Vpid 1 does not know of vpid 7, whose ADD has the number that the heir gives to its own one. */
 static void c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew(void **state)
 {
@@ -408,6 +431,7 @@ int main(void)
         cmocka_unit_test(c21_records_that_a_member_is_ahead_of_are_not_taken),
         cmocka_unit_test(c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch),
         cmocka_unit_test(c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one),
+        cmocka_unit_test(c21_heirs_of_the_same_records_have_different_epochs),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_a_late_greeting_does_not_replace_a_keeper),

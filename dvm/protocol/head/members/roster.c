@@ -51,7 +51,7 @@ static int fold_admission(struct roster *r, const struct msg_member *facts, stru
 
 static int fold_heir(struct roster *r, const struct msg_member *head, struct err *err)
 {
-    if (head->epoch.ctr != r->last_epoch + 1)
+    if (head->epoch.ctr <= r->last_epoch)
         return err_set(err, "epoch %llu of a head after %llu", (unsigned long long)head->epoch.ctr,
                        (unsigned long long)r->last_epoch);
     r->last_epoch = head->epoch.ctr; /* the operation that follows puts it into the table */
@@ -264,11 +264,11 @@ uint64_t roster_last_epoch(const struct roster *r)
     return r->last_epoch;
 }
 
-struct epoch roster_succeed(struct roster *r, const struct msg_member *head)
+struct epoch roster_succeed(struct roster *r, const struct msg_member *head, uint64_t skipped)
 {
     struct record x = {.type = RECORD_HEIR, .heir.head = *head};
 
-    x.heir.head.epoch = incarnation_epoch(r->uses.inc, r->last_epoch + 1);
+    x.heir.head.epoch = incarnation_epoch(r->uses.inc, r->last_epoch + 1 + skipped);
     journal_note(r->uses.journal, &x);
     return x.heir.head.epoch;
 }

@@ -31,8 +31,9 @@ void roster_destroy(struct roster *r);
 int roster_admit(struct roster *r, const struct msg_member *facts, const char *cpus, bool named,
                  struct epoch *epoch, struct err *err) __attribute__((warn_unused_result));
 uint64_t roster_last_epoch(const struct roster *r);
-/* A new process is the head: its epoch, which the table gets with the operation that follows. */
-struct epoch roster_succeed(struct roster *r, const struct msg_member *head);
+/* A new process is the head: its epoch, which the table gets with the operation that follows. So
+ * many others before it are not used. */
+struct epoch roster_succeed(struct roster *r, const struct msg_member *head, uint64_t skipped);
 /* Admissions of daemons that called the former process are taken back: they call again. */
 void roster_turn_callers_away(struct roster *r);
 /* True if this daemon was admitted in this epoch and waits to be wired. */
