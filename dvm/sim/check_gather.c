@@ -54,6 +54,13 @@ static bool is_alive(const struct check *c, const struct seen_gather *g, uint32_
            sim_life(c->sim, g->vpids[i]) == g->procs[i];
 }
 
+/* The same before this input, in which it may have given its epoch up. */
+static bool was_alive(const struct check *c, const struct seen_gather *g, uint32_t i)
+{
+    return sim_core(c->sim, g->vpids[i]) && sim_life(c->sim, g->vpids[i]) == g->procs[i] &&
+           epoch_eq(c->nodes[g->vpids[i]].settled, g->lives[i]);
+}
+
 /* The participant is a member by the head's table, in its epoch. */
 static bool is_member(const struct check *c, const struct seen_gather *g, uint32_t i)
 {
@@ -149,8 +156,8 @@ void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act
     struct outcome *end;
 
     HASH_FIND(hh, c->gathers, &id, sizeof(id), g);
-    if (!g || i >= g->n || g->vpids[i] != vpid || !is_alive(c, g, i) || round >= g->begun[i] ||
-        round != g->ended[i]) {
+    if (!g || i >= g->n || g->vpids[i] != vpid || !(is_alive(c, g, i) || was_alive(c, g, i)) ||
+        round >= g->begun[i] || round != g->ended[i]) {
         check_fail(c, "gather-outcome", "vpid %u hears of collective %llu.%u, not asked or again",
                    vpid, (unsigned long long)id, round);
         return;

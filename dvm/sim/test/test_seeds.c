@@ -70,9 +70,11 @@ static void seeds_that_once_failed_pass(void **state)
         {14, 152982694319367, 0}, /* the simulator resized a DVM whose head had just ended */
         {16, 749,
          38}, /* transfers with a new head were counted on from those with the former one */
+        {16, 803921, 22}, /* the same, and a drain waited for a job that no daemon had got */
         {16, 44569217558147049, 55}, /* the checker: a report counted that waited at the head for
                                         those before it */
-        {16, 803921, 22}, /* the same, and a drain waited for a job that no daemon had got */
+        {16, 167707965211136, 62},   /* the checker: a collective ended in the input in which its
+                                        participant gave its epoch up */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
