@@ -569,6 +569,7 @@ static void on_after(void *arg, uint32_t vpid)
         check_left(c, vpid, n->settled, core);
     n->settled = n->epoch;
     n->settled_life = n->life;
+    n->settled_state = core_state(core);
     check_links(c, vpid);
     check_peers(c, vpid);
     if (*sim_files_wrong(c->sim))

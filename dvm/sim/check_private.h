@@ -16,6 +16,7 @@ struct seen_node { /* a daemon's state after its last step */
     uint64_t life;        /* of its process */
     struct epoch settled; /* after its last input, whose actions have been carried out */
     uint64_t settled_life;
+    enum core_state settled_state;
     struct seen_link *up;   /* its links */
     uint64_t linked_ran_ms; /* how long it had run when it last had one */
     struct epoch head;      /* by its table */
