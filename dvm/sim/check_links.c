@@ -14,6 +14,7 @@ static void see_peer(void *arg, const struct core_inspect_peer *p)
 {
     struct at *a = arg;
 
+    a->check->mapped_out |= p->out > 0;
     if (p->frames.delivered != p->frames.received)
         check_fail(a->check, "link-exactly-once",
                    "vpid %u has handed up %llu frames of vpid %u, its turn is %llu", a->vpid,

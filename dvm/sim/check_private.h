@@ -187,6 +187,7 @@ struct check {
     uint32_t growing_holds;
     uint32_t changing, changing_holds; /* campaigns */
     bool healthy;
+    bool mapped_out; /* a link has been, by one of its ends */
     struct seen_hops *hops;
     size_t nlinks; /* of a member to its parent */
     struct seen_left *lefts;

@@ -73,6 +73,9 @@ static void seeds_that_once_failed_pass(void **state)
         {16, 803921, 22}, /* the same, and a drain waited for a job that no daemon had got */
         {16, 44569217558147049, 55}, /* the checker: a report counted that waited at the head for
                                         those before it */
+        {16, 235496286124427, 4},    /* the checker: a LEFT over a slow link came after all other
+                                        links were closed */
+        {16, 235496286125287, 3},    /* the checker: its limit of a stream was less than a burst */
         {16, 253349363082000, 20},   /* the checker: who was removed heard of the end of the DVM
                                         before it learned why it was in no table */
         {16, 167707965211136, 62},   /* the checker: a collective ended in the input in which its
