@@ -76,10 +76,12 @@ static void seeds_that_once_failed_pass(void **state)
         {16, 235496286124427, 4},    /* the checker: a LEFT over a slow link came after all other
                                         links were closed */
         {16, 235496286125287, 3},    /* the checker: its limit of a stream was less than a burst */
-        {16, 253349363082000, 20},   /* the checker: who was removed heard of the end of the DVM
-                                        before it learned why it was in no table */
-        {16, 167707965211136, 62},   /* the checker: a collective ended in the input in which its
-                                        participant gave its epoch up */
+        {16, 139685211337658, 4},  /* the checker: the end of a request was lost with the head, and
+                                      its rank ended before the next one could send it */
+        {16, 253349363082000, 20}, /* the checker: who was removed heard of the end of the DVM
+                                      before it learned why it was in no table */
+        {16, 167707965211136, 62}, /* the checker: a collective ended in the input in which its
+                                      participant gave its epoch up */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
