@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What links are compared with: bytes over a TCP connection of the loopback interface, with or
+/* The reference for links: bytes over a TCP connection of the loopback interface, with or
  * without TLS, between two processes that do nothing else. */
 #ifndef BENCH_LINK_RAW_H
 #define BENCH_LINK_RAW_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the files of base/tls share: the context, errors of OpenSSL, fields of a subject, and kept
+/* Shared by the files of base/tls: the context, errors of OpenSSL, fields of a subject, and kept
  * sessions. */
 #ifndef BASE_TLS_TLS_PRIVATE_H
 #define BASE_TLS_TLS_PRIVATE_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a resize may not do: fail a job, end without its targets, announce a departure twice, or
- * raise the fence by another number than that of the members it removes.
+/* Checks that no resize fails a job, ends without its targets, announces a departure twice, or
+ * raises the fence by another number than that of the members it removes.
  *
  * In: the head's jobs, campaigns, shares of the fence and events, from check_head.c. Out: failures
  * by check_fail().

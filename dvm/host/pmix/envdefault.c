@@ -140,7 +140,8 @@ static void put_numbers(char ***env, const char *name, const uint32_t *list, siz
     put_variable(env, name, pair);
 }
 
-/* What Open MPI gives as MPI_INFO_ENV: all applications, their ranks and first ranks. */
+/* The variables that Open MPI reads for MPI_INFO_ENV: all applications, their ranks and first
+ * ranks. */
 static void put_apps(char ***env, const struct job_launch *l)
 {
     size_t napps = l->spec.napps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What has become of a job since its launch was decided.
+/* The progress of a job since its launch was decided.
  *
  * In: the records JOB_SENT, JOB_RANK_ENDED and JOB_NODE_GONE of one job, and its map. Out: which
  * ranks have ended and how, which daemons are over, the losses without which the job continues.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What has become of a job since its launch was decided: the fold of the records JOB_SENT,
+/* The progress of a job since its launch was decided: the fold of the records JOB_SENT,
  * JOB_RANK_ENDED and JOB_NODE_GONE of one job. */
 #ifndef DVM_HEAD_JOBS_JOB_PROGRESS_H
 #define DVM_HEAD_JOBS_JOB_PROGRESS_H

@@ -76,8 +76,8 @@ void jobs_each_client(const struct jobs *js, void (*on)(void *arg, const struct 
     job_table_each(js->table, on_entry, &each);
 }
 
-/* What its records say about its ranks. A rank without an end holds its slots, and its daemon will
- * report whether it runs. */
+/* Takes the ends of the job's ranks from its records. A rank without an end holds its slots, and
+ * its daemon will report whether it runs. */
 static void adopt_ranks(struct jobs *js, struct job *j)
 {
     const struct job_progress *p = &j->kept->progress;

@@ -79,7 +79,7 @@ int store_load(struct store *s, struct cur *c, struct err *err) __attribute__((w
 
 /* Questions: they change nothing. Each appends the values to be removed to `ids`.
  *
- * What store_publish() would answer. */
+ * The result that store_publish() would have; nothing is stored. */
 enum store_result store_may_publish(const struct store *s, const void *blob, size_t len);
 /* who, u8 range, u8 wait, u32 timeout_s, u32 wanted (0: all), u32 n, n * str key. Appends u32 n,
  * n * (str nspace, u32 rank, str key, bytes value) to `out`. `ids`: the values that their first

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whose reports of departures a new head believes. */
+/* The daemons whose reports of departures a new head believes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
