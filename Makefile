@@ -292,10 +292,9 @@ patches-proof: ## show that the tests which each patch of libpmix names fail wit
 test: ## all tests that need no cluster
 	@ci/deps.sh
 	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory sim-test
-	@$(MAKE) --no-print-directory local
-	@$(MAKE) --no-print-directory lint-test docs-check core-check contract
-	@$(MAKE) --no-print-directory api-test
+	@$(MAKE) --no-print-directory all asan
+	@ci/beside.sh "$(MAKE) --no-print-directory local" "$(MAKE) --no-print-directory api-test" \
+	    "nice $(MAKE) --no-print-directory sim-test && nice $(MAKE) --no-print-directory lint-test docs-check core-check contract"
 
 fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECONDS=240 in all; prints what they have reached
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) ci/fuzz.sh $(BUILD)/fuzz $(FUZZ_BINS)
@@ -407,7 +406,7 @@ lint: $(if $(GATES),,all) ## style, layers, sizes, clang-tidy, libraries of prog
 	@$(if $(GATES),,ci/libraries.sh)
 
 lint-test: all ## shows that every gate of lint and docs-check refuses a bad sample, and that what hangs is ended
-	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/quick.bats ci/test/unit.bats ci/test/steps.bats
+	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/quick.bats ci/test/unit.bats ci/test/beside.bats ci/test/steps.bats
 
 clean: ## remove build/
 	rm -rf $(BUILD)
