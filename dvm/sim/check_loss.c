@@ -302,7 +302,7 @@ static bool has_lost_all(const char *text)
     return nlost && strncmp(end, " of ", 4) == 0 && strtoul(end + 4, NULL, 10) == nlost;
 }
 
-#define LOST_WITH "were lost with their daemon (vpid "
+#define LOST_WITH " daemon (vpid " /* "lost with its" or, of several ranks, "with their" */
 
 bool check_was_cut(const struct check *c, const struct msg_target *id, uint64_t since_ms)
 {
@@ -329,6 +329,14 @@ bool check_was_lost(const struct check *c, const struct msg_target *id)
     return false;
 }
 
+/* Its submitter's daemon was removed; that one may not have learned of it while it was cut off. */
+static bool ends_with_its_daemon(const char *text)
+{
+    return strcmp(text, "left the DVM") == 0 ||
+           strcmp(text, "ordered to leave, and the head is lost") == 0 ||
+           strcmp(text, "the head has been out of reach for too long") == 0;
+}
+
 bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start)
 {
     const char *where = strstr(j->text, "(vpid ");
@@ -341,9 +349,7 @@ bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start
         where = lost + strlen(LOST_WITH) - strlen("(vpid ");
     else if (j->exit_code != EXIT_CODE_LOST)
         return false;
-    if (home->lost ||
-        (home->left && (strcmp(j->text, "left the DVM") == 0 ||
-                        strcmp(j->text, "ordered to leave, and the head is lost") == 0)))
+    if (home->lost || (home->left && ends_with_its_daemon(j->text)))
         return true;
     if (!where)
         return false;

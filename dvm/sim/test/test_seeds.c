@@ -82,6 +82,10 @@ static void seeds_that_once_failed_pass(void **state)
                                       before it learned why it was in no table */
         {16, 167707965211136, 62}, /* the checker: a collective ended in the input in which its
                                       participant gave its epoch up */
+        {16, 70590623286648047, 25}, /* the checker: a job that could not start on one daemon lost
+                                        it, and one rank with each of its others */
+        {16, 4998826807249604, 15},  /* the checker: a daemon was removed while it was cut off, and
+                                        gave up before it learned of it */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
