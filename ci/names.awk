@@ -8,7 +8,7 @@
 
 BEGIN {
     # Known in every C program by these names.
-    split("main xmalloc xcalloc xrealloc xstrdup xasprintf free_ptr", list, " ")
+    split("main xmalloc xcalloc xrealloc xstrdup xstrndup xasprintf xvasprintf free_ptr", list, " ")
     for (i in list)
         known[list[i]] = 1
 }

@@ -3,7 +3,6 @@
 #include "base/buf/buf.h"
 #include "base/log/log.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,17 +49,32 @@ char *xstrdup(const char *s)
     return memcpy(xmalloc(n), s, n);
 }
 
+char *xstrndup(const char *s, size_t most_bytes)
+{
+    size_t n = strnlen(s, most_bytes);
+    char *copy = xmalloc(n + 1);
+
+    copy[n] = '\0';
+    return memcpy(copy, s, n);
+}
+
+char *xvasprintf(const char *fmt, va_list ap)
+{
+    char *s = NULL;
+
+    if (vasprintf(&s, fmt, ap) < 0)
+        alloc_fail(strlen(fmt));
+    return s;
+}
+
 char *xasprintf(const char *fmt, ...)
 {
     va_list ap;
-    char *s = NULL;
-    int n;
+    char *s;
 
     va_start(ap, fmt);
-    n = vasprintf(&s, fmt, ap);
+    s = xvasprintf(fmt, ap);
     va_end(ap);
-    if (n < 0)
-        alloc_fail(strlen(fmt));
     return s;
 }
 

@@ -3,6 +3,7 @@
 #ifndef BASE_BUF_BUF_H
 #define BASE_BUF_BUF_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,12 +65,15 @@ bool cur_done(const struct cur *c);
 
 /* Ends the program with one line, for a library call that fails when memory runs out. */
 void alloc_fail(size_t wanted_bytes) __attribute__((noreturn, cold));
-/* malloc, realloc, strdup; the program ends with one line when memory runs out. */
+/* malloc, realloc, strdup and so on; the program ends with one line when memory runs out. */
 void *xmalloc(size_t n) __attribute__((returns_nonnull, malloc));
 void *xcalloc(size_t n, size_t size) __attribute__((returns_nonnull, malloc));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull));
 char *xstrdup(const char *s) __attribute__((returns_nonnull, malloc));
+char *xstrndup(const char *s, size_t most_bytes) __attribute__((returns_nonnull, malloc));
 char *xasprintf(const char *fmt, ...) __attribute__((returns_nonnull, format(printf, 1, 2)));
+char *xvasprintf(const char *fmt, va_list ap)
+    __attribute__((returns_nonnull, format(printf, 1, 0)));
 /* Frees *(void **)pp and sets it to NULL; also the function of the cleanup attribute. */
 void free_ptr(void *pp);
 #define FREE_AUTO __attribute__((cleanup(free_ptr)))

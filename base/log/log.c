@@ -10,6 +10,7 @@
  * begins on a new line. */
 #include "base/log/log.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,12 +26,12 @@
 #define CUT_MARK "..."
 
 static struct {
-    const char *program;
+    const char *program; /* NULL: the name that the process was started with */
     enum log_level level;
     atomic_ulong lost;   /* since the start */
     atomic_ulong untold; /* lost, and no record has reported them yet */
     atomic_bool torn;    /* a record was written in part: the next one begins a new line */
-} logger = {.program = "?", .level = LOG_LEVEL_INFO};
+} logger = {.level = LOG_LEVEL_INFO};
 
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
@@ -124,7 +125,8 @@ static size_t format_line(char *out, size_t size, enum log_level level, const ch
         len += (size_t)snprintf(head + len, sizeof(head) - len, ".%06ld", now.tv_nsec / 1000);
     else
         len += (size_t)snprintf(head + len, sizeof(head) - len, ".%03ld", now.tv_nsec / 1000000);
-    snprintf(head + len, sizeof(head) - len, "Z %s %s: ", level_names[level], logger.program);
+    snprintf(head + len, sizeof(head) - len, "Z %s %s: ", level_names[level],
+             logger.program ? logger.program : program_invocation_short_name);
     len = 0;
     whole = escape_text(out, &len, size, head) && escape_text(out, &len, size, text);
     if (!whole) {

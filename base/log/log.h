@@ -6,7 +6,8 @@
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG };
 
 /* Called once in a program, before threads are started. `program` is borrowed for the program's
- * life. */
+ * life. Before, records have the name that the process was started with, and the level is
+ * LOG_LEVEL_INFO. */
 void log_init(const char *program, enum log_level level);
 
 /* Parses "error", "warn", "info", "debug". -1: unknown, and *level is unchanged. */

@@ -186,13 +186,13 @@ static int expect_host(SSL *ssl, const char *host)
 {
     unsigned char addr[sizeof(struct in6_addr)];
     size_t len = strlen(host);
-    FREE_AUTO char *name = strndup(host, len && host[len - 1] == '.' ? len - 1 : len);
+    FREE_AUTO char *name = xstrndup(host, len && host[len - 1] == '.' ? len - 1 : len);
 
     if (inet_pton(AF_INET, host, addr) == 1 || inet_pton(AF_INET6, host, addr) == 1)
         return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), host);
     /* Only subjectAltName counts: a CN is a name within the cluster and no host. */
     SSL_set_hostflags(ssl, X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    return name && SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
+    return SSL_set1_host(ssl, name) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
 }
 
 SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err)

@@ -256,8 +256,12 @@ static void text_can_be_copied_and_formatted(void **state)
 {
     FREE_AUTO char *copy = xstrdup("abc");
     FREE_AUTO char *text = xasprintf("%s-%d", copy, 7);
+    FREE_AUTO char *begin = xstrndup("abc", 2);
+    FREE_AUTO char *whole = xstrndup("abc", 4);
 
     assert_string_equal(text, "abc-7");
+    assert_string_equal(begin, "ab");
+    assert_string_equal(whole, "abc");
 }
 
 static void a_freed_pointer_is_null(void **state)

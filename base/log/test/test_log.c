@@ -110,6 +110,15 @@ static void records_lost_to_a_full_disk_are_counted_and_reported_later(void **st
     assert_null(strstr(text, "lost 1"));
 }
 
+static void a_program_without_a_name_for_the_log_is_named_as_it_was_started(void **state)
+{
+    struct fixture *f = *state;
+
+    log_init(NULL, LOG_LEVEL_INFO);
+    log_error("kept");
+    assert_string_equal(after_time(logged(f)), "error test_log: kept\n");
+}
+
 static void a_loss_of_records_is_reported_once(void **state)
 {
     struct fixture *f = *state;
@@ -290,6 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(records_lost_to_a_full_disk_are_counted_and_reported_later),
+        TEST(a_program_without_a_name_for_the_log_is_named_as_it_was_started),
         TEST(a_loss_of_records_is_reported_once),
         TEST(a_full_pipe_that_does_not_block_loses_records),
         TEST(a_long_record_is_cut_to_4096_bytes),

@@ -31,7 +31,7 @@ static char *without_dot(const char *name)
 {
     size_t n = strlen(name);
 
-    return strndup(name, n && name[n - 1] == '.' ? n - 1 : n);
+    return xstrndup(name, n && name[n - 1] == '.' ? n - 1 : n);
 }
 
 /* The domain of the entry "svc.<domain>" of a search line, or NULL. Changes the line. */

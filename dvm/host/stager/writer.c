@@ -9,6 +9,7 @@
  * At the end of its input it reports DONE if all files are complete. Any error is reported as
  * FAILED with errno and the failed action; then it exits. If its input ends early, the job or the
  * daemon has ended, and so does it. Incomplete files are removed with the job's directory. */
+#include "base/buf/buf.h"
 #include "base/err/err.h"
 #include "dvm/host/stager/stager.h"
 #include "dvm/protocol/wire/job.h"
@@ -81,10 +82,10 @@ static int open_parent(const struct writer *w, const char *path, const char **na
     int at = dup(w->top);
 
     for (*name = path; at >= 0 && strchr(*name, '/'); *name = strchr(*name, '/') + 1) {
-        FREE_AUTO char *dir = strndup(*name, strcspn(*name, "/"));
+        FREE_AUTO char *dir = xstrndup(*name, strcspn(*name, "/"));
         int next = -1;
 
-        if (dir && (mkdirat(at, dir, 0700) == 0 || errno == EEXIST))
+        if (mkdirat(at, dir, 0700) == 0 || errno == EEXIST)
             next = openat(at, dir, OPEN_DIR);
         close(at);
         at = next;

@@ -71,12 +71,11 @@ void table_destroy(struct table *t)
 
 void table_cell(struct table *t, const char *fmt, ...)
 {
-    char *text = NULL;
+    char *text;
     va_list ap;
 
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) < 0)
-        text = xstrdup("");
+    text = xvasprintf(fmt, ap);
     va_end(ap);
     add_cell(t, text);
 }

@@ -21,6 +21,7 @@
  * submit at another daemon. */
 #include "dvm/tools/submit/run.h"
 
+#include "base/buf/buf.h"
 #include "dvm/host/jobspec/files.h"
 #include "dvm/tools/submit/now.h"
 #include "dvm/tools/submit/output.h"
@@ -77,15 +78,14 @@ struct run {
 static void print_note(struct run *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static void print_note(struct run *r, const char *fmt, ...)
 {
-    char *text = NULL;
+    FREE_AUTO char *text = NULL;
     va_list ap;
 
     va_start(ap, fmt);
-    if (vasprintf(&text, fmt, ap) >=
-        0) /* one write, so that ranks' output cannot come in between */
-        dprintf(r->fds->err, "prun: %s\n", text);
+    text = xvasprintf(fmt, ap);
     va_end(ap);
-    free(text);
+    /* One write, so that ranks' output cannot come in between. */
+    dprintf(r->fds->err, "prun: %s\n", text);
 }
 
 static void finish_run(struct run *r, int code, const char *why)
