@@ -12,6 +12,7 @@
  * Failures: a wrong flag ends the program with exit code 2, a part that cannot be opened with one
  * line and exit code 1. An API server that does not answer later is waited for. */
 #include "base/buf/buf.h"
+#include "base/heap/heap.h"
 #include "base/log/log.h"
 #include "operator/kube/kube.h"
 #include "operator/lease/lease.h"
@@ -555,6 +556,9 @@ int main(int argc, char **argv)
     struct program p = {.flags = &f};
     struct err err = {0};
 
+    heap_guard_json();
+    heap_guard_events();
+    heap_guard_crypto();
     if (parse_flags(argc, argv, &f, &err)) {
         fprintf(stderr, "dvm-operator: %s; see 'dvm-operator --help'\n", err.msg);
         return 2;

@@ -103,10 +103,8 @@ static void sweep_later(struct httpd *h, uint64_t delay_ms)
     const struct timeval after = {.tv_sec = (time_t)(delay_ms / 1000),
                                   .tv_usec = (suseconds_t)(delay_ms % 1000 * 1000)};
 
-    if (evtimer_add(h->sweep, &after) < 0) {
-        log_error("http: out of memory for a timer, the program ends");
-        _exit(EXIT_FAILURE);
-    }
+    if (evtimer_add(h->sweep, &after) < 0)
+        alloc_fail(0);
 }
 
 static void sweep_in_time(struct httpd *h)
@@ -294,11 +292,8 @@ static struct bufferevent *on_new_conn(struct event_base *base, void *arg)
 
     conn->h = h;
     conn->bev = create_bufferevent(conn, base);
-    if (!conn->bev) {
-        /* NULL would make libevent create a connection without TLS. */
-        log_error("http: out of memory for a connection, the program ends");
-        _exit(EXIT_FAILURE);
-    }
+    if (!conn->bev) /* NULL would make libevent create a connection without TLS */
+        alloc_fail(0);
     bufferevent_incref(conn->bev);
     /* The input buffer holds one whole body; libevent reads no further ahead. */
     bufferevent_setwatermark(conn->bev, EV_READ, 0, h->max_body + HEADERS_MAX);

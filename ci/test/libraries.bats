@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# ci/libraries.sh refuses a program that needs a library which is not on its list.
+# ci/libraries.sh refuses a program that needs a library which is not on its list, or does not set its allocator.
 
 setup() {
     cd "$BATS_TEST_DIRNAME/../.." || exit
@@ -31,6 +31,17 @@ program() {
     run ci/libraries.sh
     [ "$status" -eq 1 ]
     [[ $output == *"pterm needs libcrypto, which is not on its list"* ]]
+}
+
+@test "a program that does not set the allocator of a library is refused" {
+    program pstat jansson
+    run ci/libraries.sh
+    [ "$status" -eq 1 ]
+    [[ $output == *"pstat needs libjansson and does not call heap_guard_json()"* ]]
+    program prted event_core
+    run ci/libraries.sh
+    [ "$status" -eq 1 ]
+    [[ $output == *"prted needs libevent_core and does not call heap_guard_events()"* ]]
 }
 
 @test "a program that is missing or cannot be read is refused" {

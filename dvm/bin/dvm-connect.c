@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dvm-connect: copies bytes between a program of the DVM and a daemon of another host. */
+#include "base/heap/heap.h"
 #include "dvm/tools/cli/relay.h"
 #include "dvm/tools/cli/usage.h"
 
@@ -36,6 +37,7 @@ int main(int argc, char **argv)
     int type = 0;
     socklen_t len = sizeof(type);
 
+    heap_guard_crypto();
     if (argc == 2 && is_option(argv[1], "-h", "--help")) {
         fputs(help, stdout);
         return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* dvm-stage: reads the files that prun or a rank wants preloaded, or writes them on a daemon. */
 #include "base/conf/number.h"
+#include "base/heap/heap.h"
 #include "dvm/host/stager/stager.h"
 #include "dvm/tools/cli/usage.h"
 
@@ -27,6 +28,7 @@ int main(int argc, char **argv)
     uint64_t bytes;
     struct err err = {0};
 
+    heap_guard_crypto();
     if (argc == 2 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0)) {
         fputs(help, stdout);
         return 0;

@@ -14,6 +14,7 @@
 #include "api/faults.h"
 #include "base/buf/buf.h"
 #include "base/conf/number.h"
+#include "base/heap/heap.h"
 #include "dvm/host/cgroup/cgroup.h"
 #include "dvm/host/jobspec/hosts.h"
 #include "dvm/tools/cli/find.h"
@@ -416,6 +417,8 @@ int main(int argc, char **argv)
     struct err err = {0};
     int code;
 
+    heap_guard_json();
+    heap_guard_crypto();
     cli_open_std();
     if (argc < 2)
         return cli_usage("prte", "a command is missing: start, resize, stop or run");

@@ -566,6 +566,9 @@ int main(int argc, char **argv)
     struct err err = {0};
     int code;
 
+    heap_guard_json();
+    heap_guard_events();
+    heap_guard_crypto();
     heap_keep_frames();
     if (parse_environment(&c, &err) < 0 || parse_cmdline(&c, argc, argv, &err) < 0 ||
         complete_cmdline(&c, &err) < 0) {

@@ -9,6 +9,7 @@
  * Failures: the exit code is 1 if the DVM does not answer, and 2 if the command line is wrong.
  * --watch-events flushes each line, since programs read it. It ends with 0 when the daemon closes
  * the stream, and does not connect again. */
+#include "base/heap/heap.h"
 #include "dvm/tools/cli/call.h"
 #include "dvm/tools/cli/show.h"
 #include "dvm/tools/cli/usage.h"
@@ -219,6 +220,7 @@ int main(int argc, char **argv)
     struct args a = {0};
     struct err err = {0};
 
+    heap_guard_json();
     cli_open_std();
     if (parse_args(argc, argv, &a, &err) < 0 || cli_find(a.dvm, a.tls_dir, &where, &err) < 0)
         return cli_usage("pstat", "%s", err.msg);

@@ -12,6 +12,7 @@
  * ended. It is 2 if the command line is wrong. */
 #include "base/buf/buf.h"
 #include "base/conf/number.h"
+#include "base/heap/heap.h"
 #include "dvm/tools/cli/call.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/cli/usage.h"
@@ -174,6 +175,7 @@ int main(int argc, char **argv)
     struct args a = {0};
     struct err err = {0};
 
+    heap_guard_json();
     cli_open_std();
     if (parse_args(argc, argv, &a, &err) < 0 || cli_find(a.dvm, a.tls_dir, &where, &err) < 0)
         return cli_usage("pterm", "%s", err.msg);

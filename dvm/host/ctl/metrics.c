@@ -7,7 +7,7 @@
  * Every daemon gives its own state, tree and links, and the figures of its process. Members,
  * campaigns, size, fence and events are given by the head alone. A value of /proc that cannot be
  * read is 0. */
-#include "base/buf/buf.h"
+#include "base/heap/heap.h"
 #include "base/log/log.h"
 #include "dvm/host/ctl/ctl_private.h"
 
@@ -209,10 +209,8 @@ char *ctl_metrics_text(const struct ctl *ctl)
     struct core_stats stats = core_stats(ctl->core);
     char *text = NULL;
     size_t len = 0;
-    FILE *f = open_memstream(&text, &len);
+    FILE *f = heap_stream_open(&text, &len);
 
-    if (!f)
-        return xstrdup("");
     put_states(f, ctl);
     put_stats(f, &stats);
     put_paths(f, ctl->core);
@@ -223,6 +221,6 @@ char *ctl_metrics_text(const struct ctl *ctl)
     put_metric(f, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
     put_metric(f, "process_heap_bytes", "gauge", "Memory that is allocated.", heap_bytes());
     put_metric(f, "process_open_fds", "gauge", "Open descriptors.", open_fds());
-    fclose(f);
+    heap_stream_close(f);
     return text;
 }

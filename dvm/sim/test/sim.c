@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs random schedules; `sim --help` describes it. A schedule depends on the seed and on --nodes
  * only, so each failure is printed with the command that repeats it. */
+#include "base/heap/heap.h"
 #include "dvm/sim/mutant.h"
 #include "dvm/sim/script.h"
 
@@ -329,6 +330,7 @@ int main(int argc, char **argv)
     struct err err = {0};
     int opt;
 
+    heap_guard_json();
     while ((opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
         if (opt == 'L')
             mutant_list();

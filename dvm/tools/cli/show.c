@@ -7,6 +7,7 @@
 #include "dvm/tools/cli/show.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/heap.h"
 #include "dvm/tools/cli/table.h"
 
 #include <inttypes.h>
@@ -18,7 +19,7 @@ char *show_vpids(const uint32_t *v, size_t n)
 {
     char *text = NULL;
     size_t len;
-    FILE *f = n ? open_memstream(&text, &len) : NULL;
+    FILE *f = n ? heap_stream_open(&text, &len) : NULL;
 
     if (!f)
         return xstrdup("-");
@@ -32,7 +33,7 @@ char *show_vpids(const uint32_t *v, size_t n)
             fprintf(f, "-%u", v[last]);
         i = last;
     }
-    fclose(f);
+    heap_stream_close(f);
     return text;
 }
 
@@ -40,7 +41,7 @@ char *show_job_refs(const struct api_job_ref *refs, size_t n)
 {
     char *text = NULL;
     size_t len;
-    FILE *f = n ? open_memstream(&text, &len) : NULL;
+    FILE *f = n ? heap_stream_open(&text, &len) : NULL;
 
     if (!f)
         return xstrdup("");
@@ -49,7 +50,7 @@ char *show_job_refs(const struct api_job_ref *refs, size_t n)
 
         fprintf(f, "%sjob %s ranks %s", i ? ", " : "", refs[i].job, ranks);
     }
-    fclose(f);
+    heap_stream_close(f);
     return text;
 }
 
@@ -187,7 +188,7 @@ static char *show_paths(const struct api_link_peer *p)
 {
     char *text = NULL;
     size_t len;
-    FILE *f = open_memstream(&text, &len);
+    FILE *f = heap_stream_open(&text, &len);
 
     for (size_t i = 0; i < p->npaths; i++) {
         const struct api_link_path *x = &p->paths[i];
@@ -203,7 +204,7 @@ static char *show_paths(const struct api_link_peer *p)
     }
     if (p->npaths == 0)
         fputc('-', f);
-    fclose(f);
+    heap_stream_close(f);
     return text;
 }
 
