@@ -8,7 +8,7 @@ shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${LINT_ROOT:-$here/..}"
 
-readonly GATES=(format layers pure banned state journal names style sizes spdx shell tidy)
+readonly GATES=(format layers pure banned memory state journal names style sizes spdx shell tidy)
 readonly CLANG_MAJOR=14
 readonly FILE_LINES_MAX=800
 # Folders whose functions are named by the rules of ci/names.awk.
@@ -141,6 +141,23 @@ gate_banned() {
     c_files | matching_code "$(call "$BANNED")" | refuse "is banned" || rc=1
     code_files | only '^operator/reconcile/' | no_match '/test/|/announce\.c$' |
         matching_code "$(call 'log_warn|log_error')" | refuse "is a warning without a limit: reconcile_warn()" || rc=1
+    return "$rc"
+}
+
+# Memory is asked for by functions that end the program with one line when there is none (docs/style.md).
+gate_memory() {
+    local sets='alloc(_full)?|dup|copy|(list_|taskset_)?(asprintf|sscanf)|set(_range|_ith_ulong)?|clr(_range)?|only|allbut'
+    sets+='|from_[a-z_]+|not|and|or|xor|andnot|singlify'
+    local rc=0
+    code_files | no_match '/test/|^base/buf/alloc\.c$' |
+        matching_code "$(call '(m|c|re|aligned_)alloc|reallocarray|posix_memalign|strn?dup|v?asprintf')" |
+        refuse "may return NULL: base/buf/buf.h" || rc=1
+    code_files | no_match '/test/|^base/heap/' | matching_code "$(call open_memstream)" |
+        refuse "may cut its text: heap_stream_open()" || rc=1
+    code_files | no_match '/test/|^base/bitmap/' | matching_code "$(call "hwloc_bitmap_($sets)")" |
+        refuse "may fail unseen: base/bitmap/bitmap.h" || rc=1
+    code_files | no_match '/test/|^base/heap/hash\.h$' | matching_code '.*include *<uthash\.h>' |
+        refuse "ends the program without a line: base/heap/hash.h" || rc=1
     return "$rc"
 }
 

@@ -17,6 +17,7 @@
 #include "base/door/door.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -24,7 +25,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <uthash.h>
 #include <utlist.h>
 
 #define SHARE_MIN 4

@@ -17,13 +17,13 @@
  *
  * Failures: a session that cannot be used costs a full handshake, which accepts or refuses. */
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 #include "base/tls/tls_private.h"
 
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define TICKET_S 604800 /* the most that TLS 1.3 allows */
 

@@ -293,6 +293,39 @@ services_tree() {
     passes banned
 }
 
+@test "memory: an allocation that may return NULL is refused" {
+    local name
+    for name in malloc calloc realloc aligned_alloc reallocarray posix_memalign strdup strndup asprintf vasprintf; do
+        c_file base/one/bad.c "    p = $name(a, b);"
+        refused memory "base/one/bad.c:2:    p = $name(a, b);"
+    done
+    c_file base/one/bad.c '    f = open_memstream(&text, &len);'
+    refused memory "base/one/bad.c:2:"
+}
+
+@test "memory: a function of hwloc that makes a bitmap longer is refused" {
+    local name
+    for name in alloc alloc_full dup copy set set_range clr or and andnot not list_sscanf list_asprintf from_ulong; do
+        c_file dvm/protocol/tree/bad.c "    (void)hwloc_bitmap_$name(a, b);"
+        refused memory "dvm/protocol/tree/bad.c:2:"
+    done
+}
+
+@test "memory: uthash with its own end of the program is refused" {
+    c_file base/one/bad.h '#include <uthash.h>'
+    refused memory "base/one/bad.h:2:"
+}
+
+@test "memory: functions that end the program, those that allocate nothing, and tests pass" {
+    c_file base/one/good.c '    p = xmalloc(n); q = xstrdup(s); x->calloc(n); bitmap_set(b, 1);' \
+        '    hwloc_bitmap_free(b); hwloc_bitmap_isset(b, 1); hwloc_bitmap_zero(b); /* malloc(n) */'
+    c_file base/one/test/good.c '#include <uthash.h>' '    p = malloc(n); b = hwloc_bitmap_alloc();'
+    c_file base/buf/alloc.c '    p = malloc(n);'
+    c_file base/bitmap/bitmap.c '    b = hwloc_bitmap_alloc();'
+    c_file base/heap/hash.h '#include <uthash.h>'
+    passes memory
+}
+
 @test "state: an exported variable is refused" {
     c_file base/one/bad.h 'extern int counter;'
     refused state "base/one/bad.h:2:"

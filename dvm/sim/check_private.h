@@ -3,12 +3,11 @@
 #ifndef DVM_SIM_CHECK_PRIVATE_H
 #define DVM_SIM_CHECK_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/protocol/wire/exit_code.h"
 #include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/check.h"
-
-#include <uthash.h>
 
 struct seen_node { /* a daemon's state after its last step */
     struct epoch epoch;

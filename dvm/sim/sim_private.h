@@ -3,10 +3,10 @@
 #ifndef DVM_SIM_SIM_PRIVATE_H
 #define DVM_SIM_SIM_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/sim.h"
 
-#include <uthash.h>
 #include <utlist.h>
 
 #define PORT_BASE 10000u

@@ -14,11 +14,11 @@
  * of a running key takes effect when its run is done. */
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 #include "operator/cache/cache.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 /* A pass holds some 120 KiB of JSON while it waits for the API server. */

@@ -4,10 +4,10 @@
 #include "operator/cache/store_private.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct store_entry {
     void *kept;

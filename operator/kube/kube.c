@@ -14,13 +14,13 @@
  * with the credentials are read again. When the queue is full, kube_request() fails. */
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 #include "base/log/log.h"
 #include "operator/kube/kube_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 #define RUNNING_MAX 32

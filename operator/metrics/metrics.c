@@ -12,6 +12,7 @@
 #include "operator/metrics/metrics.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 #include "base/httpd/httpd.h"
 
 #include <inttypes.h>
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #define TEXT_MAX (64u << 20)
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
@@ -51,14 +51,11 @@ static const char *const CLASSES[6] = {"none", "1xx", "2xx", "3xx", "4xx", "5xx"
 __attribute__((format(printf, 2, 3))) static void put_text(struct buf *b, const char *fmt, ...)
 {
     va_list ap;
-    char *text = NULL;
 
     va_start(ap, fmt);
-    int len = vasprintf(&text, fmt, ap);
+    FREE_AUTO char *text = xvasprintf(fmt, ap);
     va_end(ap);
-    if (len >= 0)
-        buf_put_raw(b, text, (size_t)len);
-    free(text);
+    buf_put_raw(b, text, strlen(text));
 }
 
 static void put_family(struct buf *b, const char *name, const char *type, const char *help)

@@ -4,6 +4,7 @@
 #ifndef OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 #define OPERATOR_RECONCILE_RECONCILE_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "base/log/limit.h"
 #include "operator/cache/cache.h"
 #include "operator/objects/objects.h"
@@ -15,8 +16,6 @@
 #include "operator/reconcile/reconcile.h"
 #include "operator/reconcile/tally.h"
 #include "operator/status/status.h"
-
-#include <uthash.h>
 
 /* Time after which an object that was refused, or that another owner has, is tried again. */
 #define RECONCILE_RETRY_MS 30000

@@ -17,6 +17,7 @@
  * an empty one, with the reason. */
 #include "dvm/host/cgroup/cgroup.h"
 
+#include "base/bitmap/bitmap.h"
 #include "base/buf/buf.h"
 #include "dvm/protocol/map/topo.h"
 
@@ -130,16 +131,16 @@ static void keep_cpuset(const char *root, const char *dir, const char *own, hwlo
     static const char *const names[] = {"cpuset.cpus.effective", "cpuset.effective_cpus",
                                         "cpuset.cpus"};
     FREE_AUTO char *path = xstrdup(own);
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    hwloc_bitmap_t set = bitmap_alloc();
     char *slash = path;
 
     while (slash) {
         for (int i = 0; i < 3; i++) {
             FREE_AUTO char *text = read_text(root, dir, path, names[i]);
 
-            if (!text || hwloc_bitmap_list_sscanf(set, text) < 0 || hwloc_bitmap_iszero(set))
+            if (!text || bitmap_list_parse(set, text) < 0 || hwloc_bitmap_iszero(set))
                 continue;
-            hwloc_bitmap_and(allowed, allowed, set);
+            bitmap_and(allowed, allowed, set);
             hwloc_bitmap_free(set);
             return;
         }
@@ -223,7 +224,7 @@ static int read_affinity(hwloc_bitmap_t allowed, struct err *err)
 
     for (unsigned i = 0; rc == 0 && i < CPUS_MAX; i++) {
         if (CPU_ISSET_S(i, size, set))
-            hwloc_bitmap_set(allowed, i);
+            bitmap_set(allowed, i);
     }
     if (rc < 0)
         err_sys(err, errno, "asking for the CPUs of this process");
@@ -235,19 +236,19 @@ int cgroup_cpus_read(const char *root, hwloc_const_bitmap_t affinity, struct cgr
                      struct err *err)
 {
     FREE_AUTO char *online = read_text(root, "/sys/devices/system/cpu", "", "online");
-    hwloc_bitmap_t machine = hwloc_bitmap_alloc();
+    hwloc_bitmap_t machine = bitmap_alloc();
 
-    *out = (struct cgroup_cpus){.allowed = hwloc_bitmap_alloc()};
+    *out = (struct cgroup_cpus){.allowed = bitmap_alloc()};
     if (affinity) {
-        hwloc_bitmap_copy(out->allowed, affinity);
+        bitmap_copy(out->allowed, affinity);
     } else if (read_affinity(out->allowed, err) < 0) {
         cgroup_cpus_free(out);
         hwloc_bitmap_free(machine);
         return -1;
     }
     read_groups(root, out);
-    if (!online || hwloc_bitmap_list_sscanf(machine, online) < 0)
-        hwloc_bitmap_copy(machine, out->allowed);
+    if (!online || bitmap_list_parse(machine, online) < 0)
+        bitmap_copy(machine, out->allowed);
     out->whole = hwloc_bitmap_isincluded(machine, out->allowed);
     hwloc_bitmap_free(machine);
     if (!hwloc_bitmap_iszero(out->allowed))

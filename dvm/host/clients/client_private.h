@@ -3,9 +3,8 @@
 #ifndef DVM_CLIENTS_CLIENT_PRIVATE_H
 #define DVM_CLIENTS_CLIENT_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/host/clients/clients.h"
-
-#include <uthash.h>
 
 struct session;
 struct spawn;

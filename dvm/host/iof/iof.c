@@ -14,6 +14,8 @@
  * ended at a daemon, is not waited for. */
 #include "dvm/host/iof/iof.h"
 
+#include "base/bitmap/bitmap.h"
+#include "base/heap/hash.h"
 #include "base/log/log.h"
 #include "dvm/host/iof/tap.h"
 #include "dvm/protocol/wire/client.h"
@@ -21,7 +23,6 @@
 #include <hwloc/bitmap.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct source { /* a job with ranks here */
     char *nspace;
@@ -126,7 +127,7 @@ static struct source *source_of(struct iof *f, const char *nspace, uint32_t home
     s = xcalloc(1, sizeof(*s));
     s->nspace = xstrdup(nspace);
     s->home = home;
-    s->full = hwloc_bitmap_alloc();
+    s->full = bitmap_alloc();
     HASH_ADD_KEYPTR(hh, f->sources, s->nspace, strlen(s->nspace), s);
     return s;
 }
@@ -140,7 +141,7 @@ static struct sink *make_sink(struct iof *f, uint32_t client)
         return k;
     k = xcalloc(1, sizeof(*k));
     k->id = client;
-    k->owing = hwloc_bitmap_alloc();
+    k->owing = bitmap_alloc();
     buf_init(&k->input, 4 * IOF_INPUT_HIGH);
     HASH_ADD(hh, f->sinks, id, sizeof(k->id), k);
     return k;
@@ -254,7 +255,7 @@ static void feed_ranks(struct iof *f, uint32_t from, const char *nspace, const u
         /* Records are made here only. A record for a job whose ranks have ended would never be
          * freed. */
         s = source_of(f, nspace, l->home_vpid);
-        hwloc_bitmap_set(s->full, r);
+        bitmap_set(s->full, r);
     }
     if (!s || hwloc_bitmap_iszero(s->full))
         say_taken(f, from, nspace);
@@ -267,7 +268,7 @@ void iof_stdin_room(struct iof *f, const char *nspace, uint32_t rank)
 
     if (!s || !hwloc_bitmap_isset(s->full, rank))
         return;
-    hwloc_bitmap_clr(s->full, rank);
+    bitmap_clr(s->full, rank);
     if (hwloc_bitmap_iszero(s->full))
         say_taken(f, s->home, nspace);
 }
@@ -383,7 +384,7 @@ static void pump_input(struct iof *f, struct sink *k)
             k->end_sent = chunk == 0;
             for (size_t i = 0; i < n; i++) {
                 if (core_live(f->core, vpids[i]))
-                    hwloc_bitmap_set(k->owing, vpids[i]);
+                    bitmap_set(k->owing, vpids[i]);
             }
             send_input(f, nspace, vpids, n, k->input.data, chunk);
             buf_consume(&k->input, chunk);
@@ -420,7 +421,7 @@ static void taken_in(struct iof *f, uint32_t from, const char *nspace)
     if (!core_client_of(f->core, nspace, &client))
         return;
     k = make_sink(f, client);
-    hwloc_bitmap_clr(k->owing, from);
+    bitmap_clr(k->owing, from);
     pump_input(f, k);
 }
 
@@ -448,7 +449,7 @@ void iof_member_gone(struct iof *f, uint32_t vpid)
     {
         if (!hwloc_bitmap_isset(k->owing, vpid))
             continue;
-        hwloc_bitmap_clr(k->owing, vpid);
+        bitmap_clr(k->owing, vpid);
         pump_input(f, k);
     }
 }

@@ -17,13 +17,14 @@
  * lost and logged. */
 #include "dvm/host/iof/tap.h"
 
+#include "base/bitmap/bitmap.h"
+#include "base/heap/hash.h"
 #include "base/log/log.h"
 #include "dvm/protocol/wire/client.h"
 
 #include <hwloc/bitmap.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct tap { /* a job whose output is copied */
     char *nspace;
@@ -85,10 +86,10 @@ static struct tap *tap_of(struct taps *t, const char *nspace)
         return x;
     x = xcalloc(1, sizeof(*x));
     x->nspace = xstrdup(nspace);
-    x->to = hwloc_bitmap_alloc();
-    x->slow = hwloc_bitmap_alloc();
-    x->behind = hwloc_bitmap_alloc();
-    x->paused = hwloc_bitmap_alloc();
+    x->to = bitmap_alloc();
+    x->slow = bitmap_alloc();
+    x->behind = bitmap_alloc();
+    x->paused = bitmap_alloc();
     HASH_ADD_KEYPTR(hh, t->all, x->nspace, strlen(x->nspace), x);
     return x;
 }
@@ -147,30 +148,30 @@ void taps_output(struct taps *t, uint32_t from, const char *nspace, uint32_t ran
     {
         send_message(t, v, IOF_COPY, &b);
         if (core_app_backlog(t->core, v, CLASS_BULK) > IOF_SEND_HIGH)
-            hwloc_bitmap_set(x->behind, v);
+            bitmap_set(x->behind, v);
     }
     hwloc_bitmap_foreach_end();
     if (hwloc_bitmap_isset(x->paused, from) ||
         (hwloc_bitmap_iszero(x->slow) && hwloc_bitmap_iszero(x->behind)))
         return;
-    hwloc_bitmap_set(x->paused, from);
+    bitmap_set(x->paused, from);
     tell_reader(t, from, IOF_PAUSE, nspace, IOF_COPIES_WAIT);
 }
 
 static void stop_copy(struct taps *t, struct tap *x, uint32_t vpid)
 {
-    hwloc_bitmap_clr(x->to, vpid);
-    hwloc_bitmap_clr(x->slow, vpid);
-    hwloc_bitmap_clr(x->behind, vpid);
+    bitmap_clr(x->to, vpid);
+    bitmap_clr(x->slow, vpid);
+    bitmap_clr(x->behind, vpid);
     settle_tap(t, x);
 }
 
 static void note_paused(struct taps *t, struct tap *x, uint32_t vpid, bool on)
 {
     if (on && hwloc_bitmap_isset(x->to, vpid))
-        hwloc_bitmap_set(x->slow, vpid);
+        bitmap_set(x->slow, vpid);
     else
-        hwloc_bitmap_clr(x->slow, vpid);
+        bitmap_clr(x->slow, vpid);
     settle_tap(t, x);
 }
 
@@ -179,7 +180,7 @@ void taps_msg(struct taps *t, uint32_t from, enum iof_kind kind, const char *nsp
     struct tap *x = find_tap(t, nspace);
 
     if (kind == IOF_COPY_START) {
-        hwloc_bitmap_set(tap_of(t, nspace)->to, from);
+        bitmap_set(tap_of(t, nspace)->to, from);
         tell_reader(t, from, IOF_COPY_STARTED, nspace, 0);
     } else if (kind == IOF_COPY_STOP) {
         if (x)
@@ -196,7 +197,7 @@ void taps_member_gone(struct taps *t, uint32_t vpid)
 
     HASH_ITER(hh, t->all, x, tmp)
     {
-        hwloc_bitmap_clr(x->paused, vpid);
+        bitmap_clr(x->paused, vpid);
         stop_copy(t, x, vpid);
     }
 }
@@ -214,7 +215,7 @@ void taps_turn(struct taps *t)
         hwloc_bitmap_foreach_begin(v, x->behind)
         {
             if (core_app_backlog(t->core, v, CLASS_BULK) < IOF_SEND_LOW)
-                hwloc_bitmap_clr(x->behind, v);
+                bitmap_clr(x->behind, v);
         }
         hwloc_bitmap_foreach_end();
         settle_tap(t, x);

@@ -3,13 +3,13 @@
 #ifndef DVM_NET_NET_PRIVATE_H
 #define DVM_NET_NET_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/host/net/net.h"
 
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <sys/socket.h>
-#include <uthash.h>
 
 #define NET_LOCAL_MAX 4096
 #define NET_PEERS_MAX 4096

@@ -13,6 +13,7 @@
  * input for a rank. A spawner that does not answer is declared lost (odls_watch.c). */
 #include "dvm/host/odls/odls.h"
 
+#include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 #include "dvm/host/odls/odls_private.h"
 
@@ -81,11 +82,11 @@ void odls_destroy(struct odls *o)
 /* Converts hwloc's list of CPUs into the kernel's mask. */
 static int parse_cpuset(const char *list, unsigned long **mask, size_t *len, struct err *err)
 {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    hwloc_bitmap_t set = bitmap_alloc();
     int last = -1;
     int n;
 
-    if (set && hwloc_bitmap_list_sscanf(set, list) == 0)
+    if (bitmap_list_parse(set, list) == 0)
         last = hwloc_bitmap_last(set); /* -1 also for the empty and the infinite set */
     if (last < 0 || (size_t)last >= SPAWN_MASK_MAX * CHAR_BIT) {
         hwloc_bitmap_free(set);

@@ -4,10 +4,9 @@
 #define DVM_ODLS_ODLS_PRIVATE_H
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 #include "dvm/host/odls/odls.h"
 #include "dvm/host/spawner/spawn_msg.h"
-
-#include <uthash.h>
 
 #define ODLS_RANKS_MAX 16384               /* ranks that have not ended, of all jobs */
 #define ODLS_QUEUE_MAX ((size_t)256 << 20) /* bytes of queued starts */

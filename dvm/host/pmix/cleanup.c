@@ -21,12 +21,12 @@
 #include "dvm/host/pmix/cleanup.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 #include "dvm/host/spawner/remove.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct cleanup_known {
     char *path;

@@ -13,6 +13,8 @@
  * Failures: maps that the library cannot pack give an error, by which the job ends (jobs.c). */
 #include "dvm/host/pmix/pmix_private.h"
 
+#include "base/bitmap/bitmap.h"
+
 #include <hwloc.h>
 #include <string.h>
 
@@ -189,8 +191,8 @@ static void add_cpus(void *part, const struct job_launch *l, uint32_t local_rank
         return;
     cpus = xasprintf("hwloc:%s", l->cpus[local_rank]);
     add_str(part, PMIX_CPUSET, cpus);
-    set.bitmap = hwloc_bitmap_alloc();
-    if (hwloc_bitmap_list_sscanf(set.bitmap, l->cpus[local_rank]) == 0 &&
+    set.bitmap = bitmap_alloc();
+    if (bitmap_list_parse(set.bitmap, l->cpus[local_rank]) == 0 &&
         PMIx_server_generate_locality_string(&set, &locality) == PMIX_SUCCESS && locality)
         add_str(part, PMIX_LOCALITY_STRING, locality);
     free(locality);

@@ -5,6 +5,7 @@
 #define DVM_PMIX_PMIX_PRIVATE_H
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 #include "dvm/host/pmix/cleanup.h"
 #include "dvm/host/pmix/pmix_srv.h"
 
@@ -12,7 +13,6 @@
 #include <pmix_extend.h>
 #include <pmix_server.h>
 #include <stdatomic.h>
-#include <uthash.h>
 
 #define PMIX_SRV_NSPACE "dvm" /* the servers' own namespace; a server's rank is its vpid */
 #define PMIX_SRV_KEYS_MAX 65536

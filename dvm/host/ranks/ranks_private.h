@@ -3,9 +3,8 @@
 #ifndef DVM_RANKS_RANKS_PRIVATE_H
 #define DVM_RANKS_RANKS_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/host/ranks/ranks.h"
-
-#include <uthash.h>
 
 struct ranks_rank {  /* of a local rank */
     uint8_t nclosed; /* ended output streams, 2 at most */

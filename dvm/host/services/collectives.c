@@ -11,6 +11,7 @@
  * notified of each one that succeeds. */
 #include "dvm/host/services/collectives.h"
 
+#include "base/bitmap/bitmap.h"
 #include "dvm/protocol/gather/gather.h"
 
 #include <hwloc/bitmap.h>
@@ -52,7 +53,7 @@ static void free_collective(struct collective *c)
 /* False if the daemon is no longer a member in the epoch that has the ranks. */
 static bool add_daemon(const struct collectives *s, const struct job_node *n, hwloc_bitmap_t set)
 {
-    hwloc_bitmap_set(set, n->vpid);
+    bitmap_set(set, n->vpid);
     return core_live_in(s->core, n->vpid, n->epoch);
 }
 
@@ -84,7 +85,7 @@ static uint32_t *list_vpids(hwloc_const_bitmap_t set, size_t *n)
 /* Daemons of the participants, ascending; NULL if a job is not known here. */
 static uint32_t *list_daemons(const struct collective *c, size_t *n, bool *lost)
 {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    hwloc_bitmap_t set = bitmap_alloc();
     uint32_t *list = NULL;
     bool known = true;
 

@@ -17,12 +17,13 @@
  * here. */
 #include "dvm/host/services/events.h"
 
+#include "base/bitmap/bitmap.h"
+#include "base/heap/hash.h"
 #include "base/log/log.h"
 
 #include <hwloc/bitmap.h>
 #include <pmix_common.h>
 #include <stdlib.h>
-#include <uthash.h>
 #include <utlist.h>
 
 /* Limit of relays in flight, in bytes times receivers. */
@@ -62,7 +63,7 @@ static struct spread *spread_create(struct events *e, const void *event, size_t 
     struct spread *s = xcalloc(1, sizeof(*s));
 
     s->e = e;
-    s->to = hwloc_bitmap_alloc();
+    s->to = bitmap_alloc();
     buf_init(&s->event, APP_EVENT_MAX);
     buf_put_raw(&s->event, event, len);
     return s;
@@ -142,7 +143,7 @@ static void notify_job(struct events *e, pmix_req req, const char *nspace, const
     for (size_t i = 0; l && i < l->nnodes; i++) {
         if (l->nodes[i].vpid != e->env->vpid &&
             core_live_in(e->core, l->nodes[i].vpid, l->nodes[i].epoch))
-            hwloc_bitmap_set(s->to, l->nodes[i].vpid);
+            bitmap_set(s->to, l->nodes[i].vpid);
     }
     send_spread(s);
 }
@@ -212,7 +213,7 @@ static void send_relays(struct events *e)
 static void add_tools(const struct events *e, hwloc_bitmap_t to)
 {
     if (e->tools)
-        hwloc_bitmap_or(to, to, e->tools);
+        bitmap_or(to, to, e->tools);
 }
 
 static bool is_job(const struct events *e, const char *nspace)
@@ -251,7 +252,7 @@ static void on_notify_all(uint32_t from, struct cur *c, void *service)
     } else {
         s = spread_create(e, m.event, m.len);
         add_daemons(e, &m.to, s->to);
-        hwloc_bitmap_clr(s->to, from); /* the library here has notified its ranks */
+        bitmap_clr(s->to, from); /* the library here has notified its ranks */
         s->from = from;
         s->question = m.question;
         s->cost = (m.len + 1) * (size_t)(hwloc_bitmap_weight(s->to) + 1);
@@ -297,16 +298,16 @@ static void on_tool_here(uint32_t from, struct cur *c, void *service)
     bool ok = app_tool_here_decode(c, &m) == 0;
 
     if (ok && !e->tools)
-        e->tools = hwloc_bitmap_alloc();
+        e->tools = bitmap_alloc();
     if (ok)
-        hwloc_bitmap_set(e->tools, from);
+        bitmap_set(e->tools, from);
     host_reply(e->ask, from, m.question, ok ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, NULL, 0);
 }
 
 void events_member_gone(struct events *e, uint32_t vpid)
 {
     if (e->tools)
-        hwloc_bitmap_clr(e->tools, vpid);
+        bitmap_clr(e->tools, vpid);
 }
 
 /* --- construction and destruction */

@@ -13,13 +13,13 @@
  * kept for longer than the job. */
 #include "dvm/host/services/foreign_jobs.h"
 
+#include "base/heap/hash.h"
 #include "base/log/log.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <uthash.h>
 
 #define LAUNCH_MAX (64u << 20)
 

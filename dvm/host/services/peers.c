@@ -9,10 +9,10 @@
 #include "dvm/host/services/peers.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define CONNECT_TIMEOUT_MS 5000
 #define STAGGER_MS 250

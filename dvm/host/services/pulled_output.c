@@ -13,12 +13,12 @@
  * loss causes. */
 #include "dvm/host/services/pulled_output.h"
 
+#include "base/heap/hash.h"
 #include "base/log/log.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #define COPY_HIGH (1u << 20) /* unread bytes at which the submitter's daemon has to wait */
 #define COPY_LOW (COPY_HIGH / 4)

@@ -16,9 +16,10 @@
  * has no successor. */
 #include "dvm/host/services/questions.h"
 
+#include "base/heap/hash.h"
+
 #include <pmix_common.h>
 #include <stdlib.h>
-#include <uthash.h>
 
 #define REPEATS_SINCE 1 /* edition: the head keeps results */
 

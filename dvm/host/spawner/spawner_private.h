@@ -3,6 +3,7 @@
 #ifndef DVM_SPAWNER_SPAWNER_PRIVATE_H
 #define DVM_SPAWNER_SPAWNER_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/host/spawner/spawn_msg.h"
 
 #include <signal.h>
@@ -11,7 +12,6 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <time.h>
-#include <uthash.h>
 
 /* The mark identifies a job's processes after they have left its sessions. It is the first
  * string of their environment, "<SPAWNER_MARK>=<spawner's token>.<job>". */

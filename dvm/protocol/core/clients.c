@@ -20,6 +20,7 @@
  * all its messages about jobs. When a client departs, its job is ended. */
 #include "dvm/protocol/core/core_private.h"
 
+#include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 #include "dvm/protocol/wire/client.h"
 
@@ -124,8 +125,8 @@ static struct client *add_client(struct core *c, uint32_t id)
     struct client *x = xcalloc(1, sizeof(*x));
 
     x->id = id;
-    x->ended = hwloc_bitmap_alloc();
-    x->gone_early = hwloc_bitmap_alloc();
+    x->ended = bitmap_alloc();
+    x->gone_early = bitmap_alloc();
     DL_APPEND(c->clients, x);
     c->nclients++;
     return x;
@@ -159,7 +160,7 @@ static void inherit_client(void *arg, const struct job_client *k)
     x = add_client(c, k->id);
     x->nspace = xstrdup(k->name);
     for (size_t i = 0; i < k->nended; i++)
-        hwloc_bitmap_set(x->ended, k->ended[i]);
+        bitmap_set(x->ended, k->ended[i]);
     send_to_client(c, x->id, &accepted, false);
 }
 
@@ -267,7 +268,7 @@ static void take_local_gone(struct core *c, const struct frame *f, struct msg *m
     if (!x || hwloc_bitmap_isset(x->ended, f->src))
         head_msg(c->head, f->src, m);
     else
-        hwloc_bitmap_set(x->gone_early, f->src);
+        bitmap_set(x->gone_early, f->src);
 }
 
 static void take_iof_end(struct core *c, const struct frame *f, struct msg *m)
@@ -277,7 +278,7 @@ static void take_iof_end(struct core *c, const struct frame *f, struct msg *m)
 
     if (!x || hwloc_bitmap_isset(x->ended, f->src))
         return;
-    hwloc_bitmap_set(x->ended, f->src);
+    bitmap_set(x->ended, f->src);
     if (hwloc_bitmap_isset(x->gone_early, f->src))
         head_msg(c->head, f->src, &gone);
     check_done(c, x);

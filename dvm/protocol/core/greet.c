@@ -17,6 +17,7 @@
  * leaves. NEVER: a mistake of configuration, which is logged. */
 #include "dvm/protocol/core/core_private.h"
 
+#include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 
 #include <stdio.h>
@@ -288,11 +289,11 @@ static void come_back(struct core *c, struct neighbour *k, const struct msg_hell
 static void note_edition(struct core *c, uint32_t vpid, uint8_t speaks)
 {
     if (!c->know_orphaned)
-        c->know_orphaned = hwloc_bitmap_alloc();
+        c->know_orphaned = bitmap_alloc();
     if (speaks >= 1)
-        hwloc_bitmap_set(c->know_orphaned, vpid);
+        bitmap_set(c->know_orphaned, vpid);
     else
-        hwloc_bitmap_clr(c->know_orphaned, vpid);
+        bitmap_clr(c->know_orphaned, vpid);
 }
 
 static void take_hello(struct core *c, struct neighbour *k, struct msg *msg)

@@ -7,6 +7,8 @@
  * a job that goes on again. The ranks of a job are kept until its end, or the end of this epoch. */
 #include "dvm/protocol/core/local_private.h"
 
+#include "base/bitmap/bitmap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +39,7 @@ static struct ranks_reported *add_reported(struct core *c, const char *nspace)
     struct ranks_reported *r = xcalloc(1, sizeof(*r));
 
     r->nspace = xstrdup(nspace);
-    r->ranks = hwloc_bitmap_alloc();
+    r->ranks = bitmap_alloc();
     HASH_ADD_KEYPTR(hh, c->reported, r->nspace, strlen(r->nspace), r);
     return r;
 }
@@ -55,7 +57,7 @@ void local_losses_take(struct core *c, const struct frame *f, struct msg *m)
             free(l->ranks[i].text);
             continue;
         }
-        hwloc_bitmap_set(r->ranks, l->ranks[i].rank);
+        bitmap_set(r->ranks, l->ranks[i].rank);
         l->ranks[n++] = l->ranks[i];
     }
     l->nranks = n;

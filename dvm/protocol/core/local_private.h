@@ -3,9 +3,8 @@
 #ifndef DVM_CORE_LOCAL_PRIVATE_H
 #define DVM_CORE_LOCAL_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/core/core_private.h"
-
-#include <uthash.h>
 
 /* The marks that a rank here reaches, in any order. */
 enum local_mark {

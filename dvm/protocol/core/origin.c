@@ -2,6 +2,7 @@
 /* The table of senders, and the source of routed frames. */
 #include "dvm/protocol/core/origin.h"
 
+#include "base/bitmap/bitmap.h"
 #include "dvm/protocol/core/core_private.h"
 
 static const uint8_t senders[MSG_TYPES] = {
@@ -89,14 +90,14 @@ void origin_note_tree(struct origin *o, hwloc_const_bitmap_t live)
     hwloc_bitmap_t *slot = &o->past[o->next++ % ORIGIN_TREES];
 
     hwloc_bitmap_free(*slot);
-    *slot = hwloc_bitmap_dup(live);
+    *slot = bitmap_dup(live);
 }
 
 /* The tree without a daemon that has just come: frames still take the ways of that tree. */
 void origin_note_joined(struct origin *o, hwloc_const_bitmap_t live, uint32_t self)
 {
     origin_note_tree(o, live);
-    hwloc_bitmap_clr(o->past[(o->next - 1) % ORIGIN_TREES], self);
+    bitmap_clr(o->past[(o->next - 1) % ORIGIN_TREES], self);
 }
 
 void origin_clear(struct origin *o)

@@ -3,10 +3,10 @@
 #ifndef DVM_FILES_FILES_PRIVATE_H
 #define DVM_FILES_FILES_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/files/files.h"
 
 #include <hwloc/bitmap.h>
-#include <uthash.h>
 
 struct files_target { /* a daemon of the job */
     uint32_t vpid;

@@ -14,6 +14,7 @@
  *
  * Failures: a piece that cannot be sent ends the job, because its daemon could never have
  * all of its files. */
+#include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 #include "dvm/protocol/files/files_private.h"
 
@@ -126,7 +127,7 @@ void files_source(struct files *s, uint32_t client, uint32_t nfiles)
     x = xcalloc(1, sizeof(*x));
     x->client = client;
     x->nfiles = nfiles;
-    x->open = hwloc_bitmap_alloc();
+    x->open = bitmap_alloc();
     HASH_ADD(hh, s->sources, client, sizeof(x->client), x);
 }
 
@@ -154,7 +155,7 @@ void source_open(struct files *s, uint32_t from, uint32_t client)
 
     if (!x)
         return;
-    hwloc_bitmap_set(x->open, from);
+    bitmap_set(x->open, from);
     give_turns(s);
 }
 
@@ -234,7 +235,7 @@ void source_member_gone(struct files *s, uint32_t vpid)
     {
         size_t kept = 0;
 
-        hwloc_bitmap_clr(x->open, vpid);
+        bitmap_clr(x->open, vpid);
         for (size_t i = 0; i < x->ntargets; i++) {
             if (x->targets[i].vpid != vpid)
                 x->targets[kept++] = x->targets[i];

@@ -16,11 +16,11 @@
  * dropped with a log line. */
 #include "dvm/protocol/gather/gather.h"
 
+#include "base/heap/hash.h"
 #include "base/log/log.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 struct gather_key {
     uint64_t seq;

@@ -18,6 +18,8 @@
  * host use are not known here; a daemon reports only those that it may use (topo.c). */
 #include "dvm/protocol/map/map_private.h"
 
+#include "base/bitmap/bitmap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +105,7 @@ static uint32_t collect_units(const struct work *w, uint32_t node, uint32_t part
 
         if (now != load || t->pus[i].id[w->level] != part)
             continue;
-        hwloc_bitmap_set_range(set, i, (int)end - 1);
+        bitmap_set_range(set, i, (int)end - 1);
         got++;
     }
     return got;
@@ -123,7 +125,7 @@ static void copy_load(struct work *w, uint32_t node)
 
 hwloc_bitmap_t bind_take(struct work *w, uint32_t node, uint32_t part)
 {
-    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    hwloc_bitmap_t set = bitmap_alloc();
     uint32_t most = w->spec->flags & JOB_OVERSUBSCRIBE ? UINT16_MAX - 1 : 0;
     uint32_t got = 0;
     int i;

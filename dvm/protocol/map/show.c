@@ -2,6 +2,7 @@
 /* Prints a map as a table for people. */
 #include "dvm/protocol/map/map.h"
 
+#include "base/bitmap/bitmap.h"
 #include "dvm/protocol/map/policy.h"
 
 #include <stdarg.h>
@@ -29,11 +30,11 @@ static void append_title(struct buf *b, const char *nspace, const struct job_spe
                          const struct map *m)
 {
     FREE_AUTO char *policy = policy_text(s);
-    hwloc_bitmap_t on = hwloc_bitmap_alloc();
+    hwloc_bitmap_t on = bitmap_alloc();
     int used;
 
     for (uint32_t r = 0; r < m->nranks; r++)
-        hwloc_bitmap_set(on, m->rank_node[r]);
+        bitmap_set(on, m->rank_node[r]);
     used = hwloc_bitmap_weight(on);
     hwloc_bitmap_free(on);
     append_text(b, "job %s: %u rank%s on %d daemon%s, %s\n", nspace, m->nranks,

@@ -19,6 +19,8 @@
  * Binding is decided in bind.c. */
 #include "dvm/protocol/map/topo.h"
 
+#include "base/bitmap/bitmap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,7 +164,7 @@ static int read_pus(struct topo *t, const char *at, hwloc_bitmap_t seen, struct 
 
         if (os > OS_MAX || hwloc_bitmap_isset(seen, (unsigned)os) || t->npus == TOPO_PUS_MAX)
             return err_set(err, "'%.20s' is no new CPU", at);
-        hwloc_bitmap_set(seen, (unsigned)os);
+        bitmap_set(seen, (unsigned)os);
         add_pu(t, (uint32_t)os, fresh);
         if (!*end)
             return 0;
@@ -180,7 +182,7 @@ bool topo_text_is_own(const char *text)
 struct topo *topo_of_text(const char *text, struct err *err)
 {
     struct topo *t = xcalloc(1, sizeof(*t));
-    hwloc_bitmap_t seen = hwloc_bitmap_alloc();
+    hwloc_bitmap_t seen = bitmap_alloc();
     int use = TOPO_QUOTA;
     int rc;
 
@@ -220,32 +222,30 @@ uint32_t topo_units(const struct topo *t, enum job_level level, uint32_t id, enu
 /* The parts of a level that contain given hardware threads. */
 static hwloc_bitmap_t parts_of(const struct topo *t, hwloc_const_bitmap_t pus, enum job_level level)
 {
-    hwloc_bitmap_t parts = hwloc_bitmap_alloc();
+    hwloc_bitmap_t parts = bitmap_alloc();
     int i;
 
     for (i = hwloc_bitmap_first(pus); i >= 0; i = hwloc_bitmap_next(pus, i))
-        hwloc_bitmap_set(parts, t->pus[i].id[level]);
+        bitmap_set(parts, t->pus[i].id[level]);
     return parts;
 }
 
 static char *list_text(hwloc_bitmap_t set)
 {
-    char *text = NULL;
+    char *text = bitmap_list_text(set);
 
-    if (hwloc_bitmap_list_asprintf(&text, set) < 0)
-        text = NULL;
     hwloc_bitmap_free(set);
-    return text ? text : xstrdup("");
+    return text;
 }
 
 char *topo_cpus(const struct topo *t, hwloc_const_bitmap_t pus, enum job_level level)
 {
     hwloc_bitmap_t parts = parts_of(t, pus, level);
-    hwloc_bitmap_t cpus = hwloc_bitmap_alloc();
+    hwloc_bitmap_t cpus = bitmap_alloc();
 
     for (uint32_t i = 0; i < t->npus; i++) {
         if (hwloc_bitmap_isset(parts, t->pus[i].id[level]))
-            hwloc_bitmap_set(cpus, t->pus[i].os);
+            bitmap_set(cpus, t->pus[i].os);
     }
     hwloc_bitmap_free(parts);
     return list_text(cpus);

@@ -4,9 +4,8 @@
 #ifndef DVM_MEMBER_FACTS_H
 #define DVM_MEMBER_FACTS_H
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/wire/msg/msg.h"
-
-#include <uthash.h>
 
 #define FACTS_NONE 0u /* the id of no facts */
 

@@ -18,6 +18,8 @@
  * pointer to an entry is valid until the next entry is made. */
 #include "dvm/protocol/member/member.h"
 
+#include "base/bitmap/bitmap.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,7 +84,7 @@ void members_init(struct members *m, uint32_t self, uint32_t radix)
     memset(m, 0, sizeof(*m));
     m->self = self;
     m->radix = radix;
-    m->live = hwloc_bitmap_alloc();
+    m->live = bitmap_alloc();
 }
 
 void members_clear(struct members *m)
@@ -235,7 +237,7 @@ size_t members_add(struct members *m, const struct msg_member *list, size_t n)
         x = members_put(m, &list[i]);
         if (x->state != MEMBER_REPORTED) /* the head waits until all daemons have processed it */
             (void)member_step(x, MEMBER_EV_WIRE, NULL);
-        hwloc_bitmap_set(m->live, list[i].vpid);
+        bitmap_set(m->live, list[i].vpid);
         changed++;
     }
     return changed;
@@ -249,7 +251,7 @@ size_t members_remove(struct members *m, const struct msg_target *list, size_t n
     for (size_t i = 0; i < n; i++) {
         if (!members_current(m, list[i].vpid, list[i].epoch))
             continue;
-        hwloc_bitmap_clr(m->live, list[i].vpid);
+        bitmap_clr(m->live, list[i].vpid);
         (void)member_step(&m->tab[list[i].vpid], how, NULL);
         changed++;
     }

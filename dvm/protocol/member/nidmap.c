@@ -13,6 +13,7 @@
  * Failures: the decoder checks each count against the bytes that are left, requires rising vpids
  * that begin with the head, and checks patterns. A malformed table leaves the members empty and
  * sets err; nothing of it is used. */
+#include "base/bitmap/bitmap.h"
 #include "dvm/protocol/member/member.h"
 
 #include <stdio.h>
@@ -273,7 +274,7 @@ static void get_run(struct cur *c, struct members *m, const struct kinds *k)
         }
     }
     get_values(c, m, &r);
-    hwloc_bitmap_set_range(m->live, r.first, (int)(r.first + r.count - 1));
+    bitmap_set_range(m->live, r.first, (int)(r.first + r.count - 1));
 }
 
 int members_decode(struct members *m, const void *data, size_t len, struct err *err)

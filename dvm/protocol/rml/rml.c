@@ -22,11 +22,11 @@
  * and the core declares it lost. */
 #include "dvm/protocol/rml/rml.h"
 
+#include "base/heap/hash.h"
 #include "base/log/log.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 struct rml_frame { /* an encoded frame that waits for its acknowledgement, or for its turn */

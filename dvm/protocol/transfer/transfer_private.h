@@ -3,9 +3,8 @@
 #ifndef DVM_TRANSFER_TRANSFER_PRIVATE_H
 #define DVM_TRANSFER_TRANSFER_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/transfer/transfer.h"
-
-#include <uthash.h>
 
 struct sending {
     uint64_t number;

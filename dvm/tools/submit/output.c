@@ -14,6 +14,7 @@
 #include "dvm/tools/submit/output.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 #include "dvm/tools/submit/output_files.h"
 
 #include <errno.h>
@@ -24,7 +25,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <uthash.h>
 
 /* The caller adds at most one message beyond OUTPUT_FULL. In the worst case it is all newlines,
  * each of which gets a tag. */

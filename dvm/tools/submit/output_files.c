@@ -3,6 +3,7 @@
 #include "dvm/tools/submit/output_files.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <uthash.h>
 
 struct file { /* an open file; the table is ordered by last use */
     uint64_t key;

@@ -10,6 +10,8 @@
  * ended (job_fail.c). A parent that is no longer known adopts no child. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
+#include "base/bitmap/bitmap.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
@@ -159,7 +161,7 @@ static void add_daemons(const struct jobs *js, const struct job *j, uint32_t ran
 
         if (!job_node_gone(j, i) &&
             members_current(js->members, n->vpid, incarnation_epoch(js->inc, n->epoch)))
-            hwloc_bitmap_set(to, n->vpid);
+            bitmap_set(to, n->vpid);
     }
 }
 

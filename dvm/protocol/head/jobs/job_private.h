@@ -3,11 +3,10 @@
 #ifndef DVM_HEAD_JOBS_JOB_PRIVATE_H
 #define DVM_HEAD_JOBS_JOB_PRIVATE_H
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/head/jobs/job.h"
 #include "dvm/protocol/map/map.h"
 #include "dvm/protocol/wire/exit_code.h"
-
-#include <uthash.h>
 
 #define JOB_QUEUE_PASSES_MAX 16
 

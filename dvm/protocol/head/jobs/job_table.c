@@ -16,10 +16,10 @@
  * (job_private.h). */
 #include "dvm/protocol/head/jobs/job_table.h"
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/state/state.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 #include <utlist.h>
 
 struct table_job {

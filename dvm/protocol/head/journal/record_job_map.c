@@ -8,6 +8,7 @@
  * that is not bound. */
 #include "dvm/protocol/head/journal/record_job_map.h"
 
+#include "base/bitmap/bitmap.h"
 #include "dvm/protocol/map/topo.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
@@ -36,13 +37,13 @@ static int get_threads(struct cur *c, hwloc_bitmap_t *taken, struct err *err)
     unsigned n = cur_u16(c);
 
     if (n > 0)
-        *taken = hwloc_bitmap_alloc();
+        *taken = bitmap_alloc();
     for (int last = -1; n > 0 && !c->bad; n--) {
         int thread = cur_u16(c);
 
         if (thread <= last || thread >= TOPO_PUS_MAX)
             return err_set(err, "hardware thread %d after %d", thread, last);
-        hwloc_bitmap_set(*taken, (unsigned)thread);
+        bitmap_set(*taken, (unsigned)thread);
         last = thread;
     }
     return 0;
@@ -142,7 +143,7 @@ void record_job_map_copy(struct record_job_map *dst, const struct record_job_map
         dst->rank_node[i] = src->rank_node[i];
         dst->rank_app[i] = src->rank_app[i];
         if (src->taken && src->taken[i])
-            dst->taken[i] = hwloc_bitmap_dup(src->taken[i]);
+            dst->taken[i] = bitmap_dup(src->taken[i]);
     }
     dst->note = src->note ? xstrdup(src->note) : NULL;
 }

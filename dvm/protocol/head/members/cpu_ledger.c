@@ -15,10 +15,10 @@
 #include "dvm/protocol/head/members/cpu_ledger.h"
 
 #include "base/buf/buf.h"
+#include "base/heap/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 /* Daemons of one kind report the same text: it is kept once. */
 struct cpus_kind {

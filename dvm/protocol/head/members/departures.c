@@ -2,6 +2,8 @@
 /* The parents that removed daemons had. */
 #include "dvm/protocol/head/members/departures.h"
 
+#include "base/bitmap/bitmap.h"
+
 #include <stdlib.h>
 
 #define TREES 4  /* the tree before the removal, and those before it */
@@ -42,7 +44,7 @@ static void push_tree(struct departures *d)
     hwloc_bitmap_free(d->trees[TREES - 1]);
     for (size_t i = TREES - 1; i > 0; i--)
         d->trees[i] = d->trees[i - 1];
-    d->trees[0] = hwloc_bitmap_dup(d->members->live);
+    d->trees[0] = bitmap_dup(d->members->live);
 }
 
 static void note_target(struct departures *d, const struct msg_target *who)
@@ -81,16 +83,16 @@ void departures_note(struct departures *d, const struct msg *op)
 
 void departures_succeed(struct departures *d)
 {
-    hwloc_bitmap_t leaving = hwloc_bitmap_alloc();
+    hwloc_bitmap_t leaving = bitmap_alloc();
 
     push_tree(d);
     for (uint32_t v = 1; v < d->members->n; v++) {
         const struct member *m = members_get(d->members, v);
 
         if (m && m->state == MEMBER_LEAVING)
-            hwloc_bitmap_set(leaving, v);
+            bitmap_set(leaving, v);
     }
-    hwloc_bitmap_or(d->trees[0], d->trees[0], leaving);
+    bitmap_or(d->trees[0], d->trees[0], leaving);
     for (int v = hwloc_bitmap_first(leaving); v != -1; v = hwloc_bitmap_next(leaving, v)) {
         const struct member *m = members_get(d->members, (uint32_t)v);
 

@@ -13,10 +13,10 @@
  * keeps no records here. */
 #include "dvm/protocol/head/members/join_backoff.h"
 
+#include "base/heap/hash.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
 #include <stdlib.h>
-#include <uthash.h>
 
 struct joiner { /* a vpid with a recent admission */
     uint32_t vpid;

@@ -16,6 +16,7 @@
  * OP_APPLIED. Join back-off and the numbers of repairs are not: a new head begins without them. */
 #include "dvm/protocol/head/members/roster.h"
 
+#include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 #include "dvm/protocol/head/members/join_backoff.h"
 
@@ -146,7 +147,7 @@ static int load_member(struct members *table, struct cur *c, struct err *err)
     m = members_put(table, &facts);
     m->state = msg_get_enum(c, MEMBER_STATES);
     if (msg_get_flag(c))
-        hwloc_bitmap_set(table->live, facts.vpid);
+        bitmap_set(table->live, facts.vpid);
     msg_member_free(&facts);
     return 0;
 }

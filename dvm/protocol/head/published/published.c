@@ -17,9 +17,10 @@
  * result was forgotten is served anew: a publish is a duplicate then. */
 #include "dvm/protocol/head/published/published.h"
 
+#include "base/heap/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 struct result {

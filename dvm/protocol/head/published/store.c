@@ -15,9 +15,10 @@
  * are refused, and the store stays as it was. */
 #include "dvm/protocol/head/published/store.h"
 
+#include "base/heap/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 #include <utlist.h>
 
 /* Bytes of an entry beside its value, in every build: the fold of the journal has to agree. */
