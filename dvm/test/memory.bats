@@ -1,0 +1,153 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: BSD-3-Clause
+# One allocation of the head's process fails, also one of a library: either the DVM goes on and runs jobs, or the head ends with
+# exit code 1 and one line. MEMORY_POINTS and MEMORY_SEED say how many allocations and which; MEMORY_TABLE names a file for the
+# table of all of them.
+
+# shellcheck disable=SC2154  # set by lib.bash and bats
+
+bats_require_minimum_version 1.5.0
+load lib.bash
+
+export MEMORY_SHIM=${MEMORY_SHIM:-$repo/build/probe/memory_shim.so}
+said="out of memory, the program ends wanted_bytes="
+
+setup_file() {
+    build_all
+    [ -e "$MEMORY_SHIM" ] || make -s -C "$repo" build/probe/memory_shim.so >&2
+}
+setup() {
+    top=$BATS_TEST_TMPDIR
+    MEMORY_PRTED=$(readlink -f "$bin/prted")
+    export MEMORY_PRTED
+    make_bin "$top/bin"
+}
+teardown() { end_left "$top"; }
+
+# end_left FOLDER: kills the daemons with session directories in it.
+end_left() {
+    local left
+    left=$(pgrep -f -- "--session-dir $1/") || return 0
+    # shellcheck disable=SC2086 # numbers
+    kill -KILL $left 2> /dev/null || true
+}
+
+# make_bin FOLDER: prte, and beside it a prted that preloads the shim into the first head of a DVM. The head is the child of a
+# process that `prte` does not know and so does not kill: it writes the head's exit code. The next head of the DVM has all memory.
+make_bin() {
+    mkdir -p "$1"
+    cp "$(readlink -f "$bin/prte")" "$1/prte"
+    cat > "$1/prted" << 'EOT'
+#!/usr/bin/env bash
+[[ " $* " == *" --role head "* ]] && mkfifo "$MEMORY_DIR/ended" 2> /dev/null || exec "$MEMORY_PRTED" "$@"
+setsid bash -c '
+    echo "$$" > "$MEMORY_DIR/pid"
+    code=0
+    LD_PRELOAD=$MEMORY_SHIM MEMORY_CALLS=$MEMORY_DIR/calls "$MEMORY_PRTED" "$@" 2> "$MEMORY_DIR/log" || code=$?
+    echo "$code" > "$MEMORY_DIR/code"
+    echo "$code" <> "$MEMORY_DIR/ended" >&0' prted "$@" &
+read -r code < "$MEMORY_DIR/ended"
+exit "$code"
+EOT
+    chmod +x "$1/prted"
+}
+
+# run_point NUMBER: a DVM of one member and a job in it; the head's allocation NUMBER fails, none if it is 0.
+run_point() {
+    export MEMORY_DIR=$top/$1 MEMORY_FAIL=$1 DVM_SESSION_DIR=$top/$1/d
+    mkdir "$MEMORY_DIR"
+    if timeout --kill-after=5 20 "$top/bin/prte" start -n 1 --slots 1 > "$MEMORY_DIR/start" 2>&1; then
+        timeout --kill-after=5 20 "$bin/prun" -n 1 echo ran > "$MEMORY_DIR/job" 2>&1 || true
+        timeout --kill-after=5 20 "$top/bin/prte" stop > "$MEMORY_DIR/stop" 2>&1 || true
+    fi
+    timeout 10 tail --pid="$(cat "$MEMORY_DIR/pid")" -f /dev/null || true
+    end_left "$DVM_SESSION_DIR"
+}
+
+# outcome NUMBER: of the head.
+outcome() {
+    local code lines
+    code=$(cat "$top/$1/code" 2> /dev/null) || code=none
+    lines=$(grep -c "$said" "$top/$1/log") || true
+    case $code,$lines in
+    0,0) [ "$(cat "$top/$1/job")" = ran ] && echo survived || echo "no job" ;;
+    1,1) echo line ;;
+    1,0) echo silent ;;
+    none,*) echo hung ;;
+    *) [ "$code" -ge 128 ] && echo signal || echo "exit $code, $lines lines" ;;
+    esac
+}
+
+# caller NUMBER: who asked for the allocation that failed: a library, libpmix (it is linked into prted), or a file of prted.
+caller() {
+    local program offset place
+    while read -r program offset _; do
+        case $program in
+        *memory_shim.so | */libc.so*) ;;
+        "$MEMORY_PRTED")
+            place=$(addr2line -e "$program" "$offset")
+            case $place in
+            libpmix/*) echo libpmix ;;
+            *) echo "${place##*"$repo/"}" ;;
+            esac
+            return
+            ;;
+        *) echo "${program##*/}" && return ;;
+        esac
+    done < "$top/$1/calls"
+    echo none
+}
+
+# draw COUNT SEED MOST: so many different numbers of allocations.
+draw() {
+    awk -v n="$1" -v seed="$2" -v most="$3" 'BEGIN {
+        for (srand(seed); n > 0 && n <= most; ) if (!seen[x = 1 + int(rand() * most)]++) { print x; n-- } }'
+}
+
+# run_points: those on standard input, two at a time.
+run_points() {
+    local n
+    while read -r n; do
+        while [ "$(jobs -rp | wc -l)" -ge 2 ]; do wait -n || true; done
+        run_point "$n" 3>&- < /dev/null &
+    done
+    wait
+}
+
+# allocations: of a head that gets all memory, from its start to its end.
+allocations() {
+    run_point 0
+    [ "$(outcome 0)" = survived ]
+    total=$(cat "$top/0/calls")
+    [ "$total" -gt 1000 ]
+}
+
+# table: lines "NUMBER TAB OUTCOME TAB CALLER" for the points on standard input.
+table() {
+    local n
+    while read -r n; do printf '%s\t%s\t%s\n' "$n" "$(outcome "$n")" "$(caller "$n")"; done
+}
+
+@test "whichever allocation of the head fails: the DVM runs jobs, or the head ends with exit code 1 and one line" {
+    allocations
+    draw "${MEMORY_POINTS:-24}" "${MEMORY_SEED:-$RANDOM}" "$total" > "$top/points"
+    run_points < "$top/points"
+    table < "$top/points" > "$top/table"
+    [ -z "${MEMORY_TABLE:-}" ] || cp "$top/table" "$MEMORY_TABLE"
+    cat "$top/table"
+    # Allocations that libpmix does not check are its own (third_party/libpmix).
+    run awk -F '\t' '$2 != "line" && $2 != "survived" && $3 != "libpmix"' "$top/table"
+    [ -z "$output" ]
+    # The allocations did fail.
+    grep -q "$(printf '\tline\t')" "$top/table"
+}
+
+@test "a head that never again gets memory after an allocation has failed ends with exit code 1 and one line" {
+    export MEMORY_GONE=1
+    allocations
+    draw 6 "${MEMORY_SEED:-$RANDOM}" "$((total / 4))" > "$top/points"
+    run_points < "$top/points"
+    table < "$top/points" | tee "$top/table"
+    run awk -F '\t' '$2 != "line" && $3 != "libpmix"' "$top/table"
+    [ -z "$output" ]
+}
