@@ -106,31 +106,31 @@ void *malloc(size_t size)
     return must_fail() ? NULL : __libc_malloc(size);
 }
 
-void *calloc(size_t n, size_t size)
+void *calloc(size_t nmemb, size_t size)
 {
-    return must_fail() ? NULL : __libc_calloc(n, size);
+    return must_fail() ? NULL : __libc_calloc(nmemb, size);
 }
 
 /* A block that is to be freed is not asked for. */
-void *realloc(void *p, size_t size)
+void *realloc(void *ptr, size_t size)
 {
-    return (!p || size) && must_fail() ? NULL : __libc_realloc(p, size);
+    return (!ptr || size) && must_fail() ? NULL : __libc_realloc(ptr, size);
 }
 
-void *memalign(size_t align, size_t size)
+void *memalign(size_t alignment, size_t size)
 {
-    return must_fail() ? NULL : __libc_memalign(align, size);
+    return must_fail() ? NULL : __libc_memalign(alignment, size);
 }
 
-void *aligned_alloc(size_t align, size_t size)
+void *aligned_alloc(size_t alignment, size_t size)
 {
-    return must_fail() ? NULL : __libc_memalign(align, size);
+    return must_fail() ? NULL : __libc_memalign(alignment, size);
 }
 
-int posix_memalign(void **p, size_t align, size_t size)
+int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
     if (must_fail())
         return ENOMEM;
-    *p = __libc_memalign(align, size);
-    return *p ? 0 : ENOMEM;
+    *memptr = __libc_memalign(alignment, size);
+    return *memptr ? 0 : ENOMEM;
 }
