@@ -121,7 +121,10 @@ static void ignore_record(void *arg, const uint8_t *data, size_t len)
 
 void check_journal_aside(void *arg, const struct core *former)
 {
-    journal_stream_to(head_journal(core_inspect_head(former)), ignore_record, arg);
+    const struct head *h = core_inspect_head(former);
+
+    if (h) /* it does not ask for records */
+        journal_stream_to(head_journal(h), ignore_record, arg);
 }
 
 /* The first records of a process are only there. An heir goes on with those of others. */

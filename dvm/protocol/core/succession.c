@@ -23,8 +23,9 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#define EPOCH_LOTS 1024
+#define LOTS 1024
 #define EPOCHS_IN_LOT 64
+#define NAMES_IN_LOT 1000
 
 /* --- the new head */
 
@@ -50,20 +51,25 @@ struct head *succession_take(struct core *c, const struct head_opts *o)
     return NULL;
 }
 
-/* Keepers may lack the records of a former heir, which had an epoch of its own and gave others to
- * members. They are not given again. */
-static uint64_t draw_skipped(const struct core *c)
+/* Keepers may lack the last records of a former head. It may have given epochs to itself and to
+ * members, and names to jobs and campaigns. These are not given again. */
+static struct head_skips draw_skips(const struct core *c)
 {
-    return c->opts.keepers ? c->opts.incarnation % EPOCH_LOTS * EPOCHS_IN_LOT : 0;
+    uint64_t lot = 1 + c->opts.incarnation % LOTS;
+
+    if (!c->opts.keepers)
+        return (struct head_skips){0, 0};
+    return (struct head_skips){lot * EPOCHS_IN_LOT, lot * NAMES_IN_LOT};
 }
 
 void succession_begin(struct core *c)
 {
     struct epoch former = members_epoch(&c->members, members_get(&c->members, VPID_HEAD));
+    struct head_skips skips = draw_skips(c);
     struct msg op;
 
     c->clock_ahead = head_clock_ahead(c->head);
-    head_succeed(c->head, draw_skipped(c), &c->self, &op);
+    head_succeed(c->head, &skips, &c->self, &op);
     rml_set_epoch(c->rml, c->self.epoch);
     apply_op(c, &op);
     c->head_since = msg_op(&op);

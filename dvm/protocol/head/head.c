@@ -147,12 +147,13 @@ struct head *head_create(const struct head_opts *o, struct out *out, struct memb
     return h;
 }
 
-void head_succeed(struct head *h, uint64_t skipped, struct msg_member *self, struct msg *op)
+void head_succeed(struct head *h, const struct head_skips *skips, struct msg_member *self,
+                  struct msg *op)
 {
     struct op start = {.urgent = true, .msg = {.type = MSG_ADD, .add = {.nmembers = 1}}};
     struct msg_member *head = xcalloc(1, sizeof(*head));
 
-    self->epoch = roster_succeed(h->known.roster, self, skipped);
+    self->epoch = roster_succeed(h->known.roster, self, skips->epochs, skips->names);
     msg_member_copy(head, self);
     start.msg.add.members = head;
     op_queue_start(h->known.ops, &start);

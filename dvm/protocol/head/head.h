@@ -39,10 +39,16 @@ struct head_opts {
  * another DVM, or its incarnation ends. `members` is to be emptied then. */
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
                          struct rml *rml, struct err *err);
+struct head_skips { /* a former head may have given them, and the records do not say so */
+    uint64_t epochs;
+    uint64_t names; /* numbers of jobs, and of the campaigns of applications and of daemons that
+                     * leave */
+};
 /* With a heritage: *self gets the epoch of this process, and *op is the operation by which all
- * daemons learn of it. So many epochs are not used. The core applies the operation, then calls
- * head_resume(). The caller frees *op. */
-void head_succeed(struct head *h, uint64_t skipped, struct msg_member *self, struct msg *op);
+ * daemons learn of it. The core applies the operation, then calls head_resume(). The caller frees
+ * *op. */
+void head_succeed(struct head *h, const struct head_skips *skips, struct msg_member *self,
+                  struct msg *op);
 void head_resume(struct head *h, struct epoch former, uint64_t op);
 /* jobs_each_client(), before head_resume(). */
 void head_each_client(const struct head *h, void (*on)(void *arg, const struct job_client *k),

@@ -105,6 +105,9 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {100127, 16},        /* the same, its connection had broken */
         {810942574957u, 64}, /* the checker: the head of an earlier incarnation goes on */
         {810942575223u, 12}, /* the same */
+        {235681123738u, 3},  /* an heir gave the name of a job that was lost to another one */
+        {46175533342427983, 3},  /* the name of an application's campaign */
+        {7912621150240740, 3},   /* the checker: a head that asks for records may be set aside */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)

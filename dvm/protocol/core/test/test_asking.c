@@ -2,6 +2,7 @@
 /* A new head without records asks the members that call it: whose records it takes, how long it
  * waits, and what becomes of members that have seen more. */
 #include "dvm/protocol/core/test/keepers.h"
+#include "dvm/protocol/wire/exit_code.h"
 
 /* One keeper was left behind, and both are there when the new head asks. */
 static void c21_the_keeper_that_has_all_records_is_chosen(void **state)
@@ -168,6 +169,81 @@ static void c21_heirs_of_the_same_records_have_different_epochs(void **state)
     for (uint32_t v = 1; v <= MEMBERS; v++)
         assert_int_equal(known_epoch(s, v), core_inspect_epoch(sim_core(s, 0)).ctr);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
+    sim_destroy(s);
+}
+
+/* The head ends, and vpid 1, which was cut off from it, is the only member that calls the next one. */
+static void go_on_with_old_records(struct sim *s)
+{
+    sim_crash(s, 0);
+    sim_heal(s);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        sim_partition(s, v, 1);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    sim_for(s, 1500);
+}
+
+/* Vpid 1 does not know the job that vpid 3 has submitted. */
+static void c21_the_name_of_a_lost_job_is_not_given_again(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    uint64_t inc = core_inspect_epoch(sim_core(s, 0)).inc;
+    size_t lost, other;
+
+    cut_off(s, 1);
+    lost = sim_submit(s, 3, 1, 60000, 0);
+    sim_for(s, 2000); /* vpid 1 is left behind */
+    assert_true(sim_job(s, lost)->accepted);
+    go_on_with_old_records(s);
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc == inc);
+    other = sim_submit(s, 1, 1, 10, 5);
+    dvm_wait_job(s, other, 5);
+    assert_string_not_equal(sim_job(s, other)->nspace, sim_job(s, lost)->nspace);
+    sim_heal(s);
+    dvm_wait_job(s, lost, EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
+static void ask_to_leave(struct sim *s, uint32_t vpid)
+{
+    struct msg m = {.type = MSG_RELEASE_ME, .release_me = {.deadline_s = 60}};
+
+    core_time(sim_core(s, vpid), sim_now(s), sim_now(s));
+    (void)core_inspect_send(sim_core(s, vpid), VPID_HEAD, CLASS_CONTROL, &m);
+    sim_drain(s, vpid);
+}
+
+static bool has_campaigns(struct sim *s, void *arg)
+{
+    const size_t *n = arg;
+    enum api_reason reason;
+    struct api_dvm d;
+    bool all;
+
+    if (core_dvm(sim_core(s, 0), &d, &reason, NULL) < 0)
+        return false;
+    all = d.ncampaigns >= *n;
+    api_dvm_free(&d);
+    return all;
+}
+
+static void c21_the_name_of_a_lost_release_is_not_given_again(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct api_campaign x;
+    enum api_reason reason;
+    size_t one = 1;
+
+    cut_off(s, 1);
+    ask_to_leave(s, 3);
+    assert_true(sim_until(s, has_campaigns, &one, 10000));
+    assert_int_equal(core_campaign_get(sim_core(s, 0), "release-1", &x, &reason, NULL), 0);
+    api_campaign_free(&x);
+    go_on_with_old_records(s);
+    ask_to_leave(s, 1);
+    assert_true(sim_until(s, has_campaigns, &one, 10000));
+    assert_int_equal(core_campaign_get(sim_core(s, 0), "release-1", &x, &reason, NULL), -1);
     sim_destroy(s);
 }
 
@@ -432,6 +508,8 @@ int main(void)
         cmocka_unit_test(c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch),
         cmocka_unit_test(c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one),
         cmocka_unit_test(c21_heirs_of_the_same_records_have_different_epochs),
+        cmocka_unit_test(c21_the_name_of_a_lost_job_is_not_given_again),
+        cmocka_unit_test(c21_the_name_of_a_lost_release_is_not_given_again),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_a_late_greeting_does_not_replace_a_keeper),

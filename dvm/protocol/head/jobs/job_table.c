@@ -4,7 +4,8 @@
  * In: decisions about jobs (job_run.c, job.c, job_fail.c, job_end.c), each as a record. Out: the
  * entry of each job: its submitter, its specification, its map, its state and its result.
  *
- * JOB_ACCEPTED gives a job the next number; numbers have no gaps, and no number is given twice.
+ * JOB_ACCEPTED gives a job the next number. No number is given twice: HEIR skips those that a former
+ * head may have given in records that are lost.
  * JOB_JUDGED says that it may wait for slots. JOB_STEP is a step of the table of states
  * (docs/graphs/job.md). JOB_MAPPED gives its ranks their nodes; the step "remap" takes them away
  * until JOB_SENT. What comes between JOB_SENT and the end is folded by job_progress.c. JOB_RESULT
@@ -78,6 +79,12 @@ static int fold_accepted(struct job_table *t, const struct record_job *r, struct
     job_spec_copy(&k->e.accepted.spec, &r->spec);
     k->e.result.number = t->last = r->number;
     HASH_ADD(hh, t->by_number, e.accepted.number, sizeof(k->e.accepted.number), k);
+    return 0;
+}
+
+static int fold_heir(struct job_table *t, const struct record_heir *r)
+{
+    t->last += r->skipped;
     return 0;
 }
 
@@ -254,6 +261,8 @@ static int fold_known(struct job_table *t, const struct record *r, struct err *e
 static int fold_record(void *state, const struct record *r, struct err *err)
 {
     switch (r->type) {
+    case RECORD_HEIR:
+        return fold_heir(state, &r->heir);
     case RECORD_JOB_ACCEPTED:
         return fold_accepted(state, &r->job, err);
     case RECORD_JOB_JUDGED:

@@ -79,6 +79,7 @@ static int get_ending(struct cur *c, struct record *r, struct err *err)
 static void put_heir(struct buf *b, const struct record *r)
 {
     msg_put_member(b, &r->heir.head);
+    buf_put_u64(b, r->heir.skipped);
 }
 
 static int get_heir(struct cur *c, struct record *r, struct err *err)
@@ -86,6 +87,9 @@ static int get_heir(struct cur *c, struct record *r, struct err *err)
     msg_get_member(c, &r->heir.head);
     if (!c->bad && (r->heir.head.vpid != VPID_HEAD || epoch_none(r->heir.head.epoch)))
         return err_set(err, "no epoch of a head");
+    r->heir.skipped = cur_u64(c);
+    if (r->heir.skipped > RECORD_SKIPPED_MAX)
+        return err_set(err, "%llu numbers are skipped", (unsigned long long)r->heir.skipped);
     return 0;
 }
 

@@ -20,6 +20,7 @@
 /* A record that is no snapshot. The largest one has the job of a SUBMIT, and what the head adds. */
 #define RECORD_BYTES_MAX (MSG_DATA_MAX + 4096)
 #define RECORD_SNAPSHOT_MAX (1u << 30) /* a larger state has no snapshot */
+#define RECORD_SKIPPED_MAX (1u << 24)  /* names that an heir does not give */
 #define RECORD_REASON_MAX (64u << 10)  /* bytes of the reason of a job's end */
 #define RECORD_JOB_MIN 64              /* bytes of the smallest job in a snapshot */
 
@@ -80,6 +81,7 @@ struct record_ending {
 
 struct record_heir {
     struct msg_member head; /* the new process, with its epoch */
+    uint64_t skipped;       /* numbers of jobs, requests and releases that it does not give */
 };
 
 struct record_size {

@@ -265,9 +265,10 @@ uint64_t roster_last_epoch(const struct roster *r)
     return r->last_epoch;
 }
 
-struct epoch roster_succeed(struct roster *r, const struct msg_member *head, uint64_t skipped)
+struct epoch roster_succeed(struct roster *r, const struct msg_member *head, uint64_t skipped,
+                            uint64_t names)
 {
-    struct record x = {.type = RECORD_HEIR, .heir.head = *head};
+    struct record x = {.type = RECORD_HEIR, .heir = {*head, names}};
 
     x.heir.head.epoch = incarnation_epoch(r->uses.inc, r->last_epoch + 1 + skipped);
     journal_note(r->uses.journal, &x);

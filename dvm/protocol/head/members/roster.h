@@ -32,8 +32,9 @@ int roster_admit(struct roster *r, const struct msg_member *facts, const char *c
                  struct epoch *epoch, struct err *err) __attribute__((warn_unused_result));
 uint64_t roster_last_epoch(const struct roster *r);
 /* A new process is the head: its epoch, which the table gets with the operation that follows. So
- * many others before it are not used. */
-struct epoch roster_succeed(struct roster *r, const struct msg_member *head, uint64_t skipped);
+ * many others before it are not used, nor are so many names (record_heir). */
+struct epoch roster_succeed(struct roster *r, const struct msg_member *head, uint64_t skipped,
+                            uint64_t names);
 /* Admissions of daemons that called the former process are taken back: they call again. */
 void roster_turn_callers_away(struct roster *r);
 /* True if this daemon was admitted in this epoch and waits to be wired. */

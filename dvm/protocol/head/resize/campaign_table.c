@@ -110,6 +110,14 @@ static int fold_campaign(struct campaign_table *t, const struct campaign *c, str
     return 0;
 }
 
+/* A former head may have given these numbers, in records that are lost. */
+static int fold_heir(struct campaign_table *t, const struct record_heir *r)
+{
+    t->requests += r->skipped;
+    t->releases += r->skipped;
+    return 0;
+}
+
 static void note_times(struct campaign *c, const struct record_campaign_step *s)
 {
     if (s->event == CAMPAIGN_EV_DRAINED)
@@ -229,6 +237,8 @@ static int fold_record(void *state, const struct record *r, struct err *err)
     const char *id = name_of(r);
     struct campaign *c = id ? find_campaign(t, id) : NULL;
 
+    if (r->type == RECORD_HEIR)
+        return fold_heir(t, &r->heir);
     if (r->type == RECORD_CAMPAIGN)
         return fold_campaign(t, r->campaign, err);
     if (!id)

@@ -122,7 +122,7 @@ static const struct record samples[RECORD_TYPES] = {
     [RECORD_JOB_RESULT] = {.job_result = {1, JOB_EV_NO_MAP, 213, "not launched"}},
     [RECORD_JOB_STEP] = {.job_step = {1, JOB_EV_NO_MAP}},
     [RECORD_JOB_FORGOTTEN] = {.job_forgotten = {1}},
-    [RECORD_HEIR] = {.heir = {{.vpid = 0}}},
+    [RECORD_HEIR] = {.heir = {{.vpid = 0}, 3000}},
     [RECORD_PUBLISHED] = {.published = {{{3, {SAMPLE_INC, 2}}, 4, 3}, publish, sizeof(publish)}},
     [RECORD_UNPUBLISHED] =
         {.unpublished = {{{4, {SAMPLE_INC, 4}}, 2, 1}, 0, snapshot, sizeof(snapshot), 1, removed}},

@@ -78,6 +78,9 @@ static void a_begin_without_an_epoch_of_the_head_is_refused(void **state)
     r = sample_record(RECORD_BEGIN);
     r.begin.head.epoch.inc++;
     assert_record_refused(r, "no epoch of a head");
+    r = sample_record(RECORD_HEIR);
+    r.heir.skipped = RECORD_SKIPPED_MAX + 1;
+    assert_record_refused(r, "16777217 numbers are skipped");
     r = sample_record(RECORD_BEGIN);
     r.begin.size = VPID_MAX + 1;
     assert_record_refused(r, "members");
