@@ -310,11 +310,22 @@ void client_ask_all(struct core *c)
     }
 }
 
+/* A former head has reported its end, in records that are lost, and the new one has begun it
+ * again. */
+static void end_unknown(struct core *c, const char *nspace)
+{
+    struct msg m = {.type = MSG_SIGNAL, .signal = {(char *)nspace, 0}};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
 static void take_accepted(struct core *c, const struct frame *f, struct msg *m)
 {
     struct client *x = of_job(c, m->accepted.client, m->accepted.nspace);
     struct client_msg out = {.type = CLIENT_ACCEPTED, .accepted = {m->accepted.nspace}};
 
+    if (!x)
+        end_unknown(c, m->accepted.nspace);
     if (!x || x->nspace)
         return;
     x->nspace = xstrdup(m->accepted.nspace);

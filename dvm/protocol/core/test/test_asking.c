@@ -172,7 +172,7 @@ static void c21_heirs_of_the_same_records_have_different_epochs(void **state)
     sim_destroy(s);
 }
 
-/* The head ends, and vpid 1, which was cut off from it, is the only member that calls the next one. */
+/* The head ends. Vpid 1, which was cut off from it, is the only member that calls the next one. */
 static void go_on_with_old_records(struct sim *s)
 {
     sim_crash(s, 0);
@@ -297,6 +297,44 @@ static struct sim *end_head_of_old_keeper(size_t *job)
 static uint64_t find_begin(bool calls)
 {
     size_t job;
+static bool jobs_have_ended(struct sim *s, void *arg)
+{
+    enum api_reason reason;
+    struct api_dvm d;
+    bool all = true;
+
+    if (core_dvm(sim_core(s, 0), &d, &reason, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < d.njobs; i++)
+        all &= job_state_over(d.jobs[i].state);
+    api_dvm_free(&d);
+    return all;
+}
+
+/* By the records of vpid 1 a job waits for slots of vpid 5. It has run, and its submitter at vpid 3
+ * is gone, which would have to send its files. */
+static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter(void **state)
+{
+    const struct sim_want first = {.ranks = 2, .run_ms = 2000, .nhosts = 1, .hosts = {5}};
+    const struct sim_want second = {
+        .ranks = 1, .run_ms = 10, .nfiles = 1, .nhosts = 1, .hosts = {5}};
+    struct sim *s = boot_shape(MEMBERS, 8);
+    size_t job;
+
+    sim_submit_job(s, 4, &first);
+    sim_for(s, 100);
+    job = sim_submit_job(s, 3, &second);
+    sim_for(s, 100);
+    cut_off(s, 1);
+    dvm_wait_job(s, job, 0);
+    go_on_with_old_records(s);
+    assert_false(jobs_have_ended(s, NULL));
+    sim_heal(s);
+    sim_for(s, 10000); /* the others are back */
+    assert_true(sim_until(s, jobs_have_ended, NULL, 60000));
+    sim_destroy(s);
+}
+
     struct sim *s = end_head_of_old_keeper(&job);
     uint64_t begun;
 
@@ -523,3 +561,5 @@ int main(void)
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
+        cmocka_unit_test(
+            c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),

@@ -147,12 +147,23 @@ static void resume_job(struct jobs *js, struct job *j)
         job_fail_kill(js, j, SIGTERM, JOB_GRACE_MS);
 }
 
+/* If the records lack the end of the job, its daemon has no such client and ends the job. */
+static void tell_accepted(struct jobs *js, const struct job *j)
+{
+    struct msg m = {.type = MSG_ACCEPTED,
+                    .accepted = {j->map.nspace, j->kept->accepted.submit_client}};
+
+    if (!job_state_over(j->kept->state))
+        job_tell(js, j, &m);
+}
+
 void jobs_resume(struct jobs *js)
 {
     struct job *j;
 
     DL_FOREACH(js->list, j)
     {
+        tell_accepted(js, j);
         if (job_running(j))
             resume_job(js, j);
     }
