@@ -129,6 +129,7 @@ bool core_inherit(struct core *c)
 
 void core_disinherit(struct core *c)
 {
+    c->out.now_ms -= (uint64_t)head_clock_ahead(c->head); /* the clock is its own one again */
     head_destroy(c->head);
     c->head = NULL;
     succession_forget(c);

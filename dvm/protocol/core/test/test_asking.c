@@ -27,7 +27,7 @@ static void c21_the_keeper_that_has_all_records_is_chosen(void **state)
 }
 
 /* The head and its good keepers end; the other one was left behind before a member came anew. */
-static void c21_records_that_a_member_is_ahead_of_are_not_taken(void **state)
+static void refuse_old_records(int64_t clock_ms)
 {
     struct sim *s = boot_shape(MEMBERS, 8);
     struct epoch before = core_inspect_epoch(sim_core(s, 0));
@@ -43,11 +43,23 @@ static void c21_records_that_a_member_is_ahead_of_are_not_taken(void **state)
     sim_crash(s, 3);
     sim_crash(s, 0);
     sim_stop(s, 2, false);
+    sim_jump_clock(s, 0, clock_ms);
     sim_start(s, 0);
     assert_true(sim_until(s, is_head, NULL, 30000));
     assert_true(core_inspect_epoch(sim_core(s, 0)).inc != before.inc);
     dvm_wait_wired(s, MEMBERS - 2, 60000);
     sim_destroy(s);
+}
+
+static void c21_records_that_a_member_is_ahead_of_are_not_taken(void **state)
+{
+    refuse_old_records(0);
+}
+
+/* The clock of the former head, which those records give, is not that of the new one. */
+static void c21_a_head_that_refuses_records_keeps_its_own_clock(void **state)
+{
+    refuse_old_records(3600000);
 }
 
 static uint64_t known_epoch(struct sim *s, uint32_t vpid)
@@ -563,3 +575,4 @@ int main(void)
 }
         cmocka_unit_test(
             c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),
+        cmocka_unit_test(c21_a_head_that_refuses_records_keeps_its_own_clock),
