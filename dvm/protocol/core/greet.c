@@ -363,6 +363,16 @@ static void learn_ways(struct core *c, struct neighbour *k, const struct msg_mem
         neighbour_set_ways(k, ways, neigh_ways(c, self, ways));
 }
 
+/* It has answered before it ended, and this daemon knows the next process of the head. */
+static bool is_of_former_head(const struct core *c, const struct msg_welcome *m)
+{
+    const struct member *head = members_get(&c->members, VPID_HEAD);
+    struct epoch known = head ? members_epoch(&c->members, head) : (struct epoch){0, 0};
+
+    return m->self.vpid == VPID_HEAD && !epoch_none(c->self.epoch) &&
+           m->self.epoch.inc == known.inc && m->self.epoch.ctr < known.ctr;
+}
+
 static void take_welcome(struct core *c, struct neighbour *k, struct msg *msg)
 {
     const struct msg_welcome *m = &msg->welcome;
@@ -379,6 +389,12 @@ static void take_welcome(struct core *c, struct neighbour *k, struct msg *msg)
     }
     if (m->self.vpid != k->vpid) {
         err_set(&err, "vpid %u was called, and vpid %u answers", k->vpid, m->self.vpid);
+        conn_refuse_frame(c, k, &err);
+        return;
+    }
+    if (is_of_former_head(c, m)) {
+        err_set(&err, "a former head answers, of epoch %llu",
+                (unsigned long long)m->self.epoch.ctr);
         conn_refuse_frame(c, k, &err);
         return;
     }

@@ -161,6 +161,86 @@ static void c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one(voi
     sim_destroy(s);
 }
 
+struct calling {
+    uint64_t conn; /* vpid 3 has called the head by it; 0: it has not */
+};
+
+static void note_call(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct calling *at = arg;
+
+    if (vpid == 3 && act->kind == OUT_CONNECT)
+        at->conn = act->connect.conn;
+}
+
+static bool has_called(struct sim *s, void *arg)
+{
+    return ((struct calling *)arg)->conn;
+}
+
+/* The former head answers vpid 3 by that connection. */
+static void forge_welcome(struct sim *s, const struct calling *at, struct epoch former)
+{
+    struct msg_member head = {VPID_HEAD, former, "host", "wire", 1, 1, 0, {0}};
+    struct msg m = {.type = MSG_WELCOME,
+                    .welcome = {.radix = 8,
+                                .epoch = core_inspect_epoch(sim_core(s, 3)),
+                                .self = head,
+                                .session = 7}};
+    struct frame f = {.type = MSG_WELCOME, .dst = VPID_NONE, .src_epoch = former};
+    BUF_AUTO struct buf b = {0};
+
+    f.speaks = WIRE_EDITION;
+    buf_init(&b, MSG_TEXT_MAX);
+    frame_encode(&b, &f);
+    msg_encode(&b, &m);
+    sim_clock(s, 3);
+    core_conn_open(sim_core(s, 3), at->conn,
+                   &(struct core_conn){.role = API_ROLE_HEAD, .cluster = "sim"});
+    core_conn_frame(sim_core(s, 3), at->conn, b.data, b.len);
+    sim_drain(s, 3);
+}
+
+static void note_session(void *arg, const struct core_inspect_peer *p)
+{
+    if (p->vpid == VPID_HEAD)
+        *(uint64_t *)arg = p->session;
+}
+
+static uint64_t session_with_head(struct sim *s, uint32_t vpid)
+{
+    uint64_t session = 0;
+
+    core_inspect_peers(sim_core(s, vpid), note_session, &session);
+    return session;
+}
+
+/* Its session with the next one goes on. */
+static void c21_an_answer_of_a_former_head_is_refused_by_a_member_that_knows_the_next_one(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct epoch former = core_inspect_epoch(sim_core(s, 0));
+    struct calling at = {0};
+    uint64_t session;
+
+    replace_head(s);
+    sim_for(s, 1000);
+    assert_true(known_epoch(s, 3) > former.ctr);
+    session = session_with_head(s, 3);
+    assert_true(session != 0);
+    sim_watch(s, &(struct sim_hooks){.arg = &at, .action = note_call});
+    cut_off(s, 3);
+    assert_true(sim_until(s, has_called, &at, 30000));
+    forge_welcome(s, &at, former);
+    refuse_older_link(s, 3);
+    sim_watch(s, &(struct sim_hooks){0});
+    sim_heal(s);
+    sim_for(s, 10000);
+    assert_true(session_with_head(s, 3) == session);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
+    sim_destroy(s);
+}
+
 /* Vpids 2 to 6 know an heir; the next one has the records of vpid 1, which do not know it. */
 static void c21_heirs_of_the_same_records_have_different_epochs(void **state)
 {
@@ -214,6 +294,44 @@ static void c21_the_name_of_a_lost_job_is_not_given_again(void **state)
     assert_string_not_equal(sim_job(s, other)->nspace, sim_job(s, lost)->nspace);
     sim_heal(s);
     dvm_wait_job(s, lost, EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
+static bool jobs_have_ended(struct sim *s, void *arg)
+{
+    enum api_reason reason;
+    struct api_dvm d;
+    bool all = true;
+
+    if (core_dvm(sim_core(s, 0), &d, &reason, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < d.njobs; i++)
+        all &= job_state_over(d.jobs[i].state);
+    api_dvm_free(&d);
+    return all;
+}
+
+/* By the records of vpid 1 a job waits for slots of vpid 5. It has run, and its submitter at vpid 3
+ * is gone, which would have to send its files. */
+static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter(void **state)
+{
+    const struct sim_want first = {.ranks = 2, .run_ms = 2000, .nhosts = 1, .hosts = {5}};
+    const struct sim_want second = {
+        .ranks = 1, .run_ms = 10, .nfiles = 1, .nhosts = 1, .hosts = {5}};
+    struct sim *s = boot_shape(MEMBERS, 8);
+    size_t job;
+
+    sim_submit_job(s, 4, &first);
+    sim_for(s, 100);
+    job = sim_submit_job(s, 3, &second);
+    sim_for(s, 100);
+    cut_off(s, 1);
+    dvm_wait_job(s, job, 0);
+    go_on_with_old_records(s);
+    assert_false(jobs_have_ended(s, NULL));
+    sim_heal(s);
+    sim_for(s, 10000); /* the others are back */
+    assert_true(sim_until(s, jobs_have_ended, NULL, 60000));
     sim_destroy(s);
 }
 
@@ -309,44 +427,6 @@ static struct sim *end_head_of_old_keeper(size_t *job)
 static uint64_t find_begin(bool calls)
 {
     size_t job;
-static bool jobs_have_ended(struct sim *s, void *arg)
-{
-    enum api_reason reason;
-    struct api_dvm d;
-    bool all = true;
-
-    if (core_dvm(sim_core(s, 0), &d, &reason, NULL) < 0)
-        return false;
-    for (size_t i = 0; i < d.njobs; i++)
-        all &= job_state_over(d.jobs[i].state);
-    api_dvm_free(&d);
-    return all;
-}
-
-/* By the records of vpid 1 a job waits for slots of vpid 5. It has run, and its submitter at vpid 3
- * is gone, which would have to send its files. */
-static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter(void **state)
-{
-    const struct sim_want first = {.ranks = 2, .run_ms = 2000, .nhosts = 1, .hosts = {5}};
-    const struct sim_want second = {
-        .ranks = 1, .run_ms = 10, .nfiles = 1, .nhosts = 1, .hosts = {5}};
-    struct sim *s = boot_shape(MEMBERS, 8);
-    size_t job;
-
-    sim_submit_job(s, 4, &first);
-    sim_for(s, 100);
-    job = sim_submit_job(s, 3, &second);
-    sim_for(s, 100);
-    cut_off(s, 1);
-    dvm_wait_job(s, job, 0);
-    go_on_with_old_records(s);
-    assert_false(jobs_have_ended(s, NULL));
-    sim_heal(s);
-    sim_for(s, 10000); /* the others are back */
-    assert_true(sim_until(s, jobs_have_ended, NULL, 60000));
-    sim_destroy(s);
-}
-
     struct sim *s = end_head_of_old_keeper(&job);
     uint64_t begun;
 
@@ -555,11 +635,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c21_the_keeper_that_has_all_records_is_chosen),
         cmocka_unit_test(c21_records_that_a_member_is_ahead_of_are_not_taken),
+        cmocka_unit_test(c21_a_head_that_refuses_records_keeps_its_own_clock),
         cmocka_unit_test(c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch),
         cmocka_unit_test(c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one),
+        cmocka_unit_test(c21_an_answer_of_a_former_head_is_refused_by_a_member_that_knows_the_next_one),
         cmocka_unit_test(c21_heirs_of_the_same_records_have_different_epochs),
         cmocka_unit_test(c21_the_name_of_a_lost_job_is_not_given_again),
         cmocka_unit_test(c21_the_name_of_a_lost_release_is_not_given_again),
+        cmocka_unit_test(
+            c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_a_late_greeting_does_not_replace_a_keeper),
@@ -573,6 +657,3 @@ int main(void)
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-        cmocka_unit_test(
-            c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),
-        cmocka_unit_test(c21_a_head_that_refuses_records_keeps_its_own_clock),
