@@ -179,6 +179,9 @@
     X(BETTER_UNSEEN, "a new head does not wait for the best keeper, nor changes to a better one")  \
     X(LATE_GREETING, "a new head forgets a keeper of which another greeting comes late")           \
     X(EPOCH_AGAIN, "two heirs of the same records have the same epoch")                            \
+    X(ENDED_AGAIN, "a daemon does not end a job of a client that it does not know")                \
+    X(FORMER_WELCOME, "a member links to a former head although it knows the next one")            \
+    X(CLOCK_KEPT, "a head that refuses records keeps the clock that they give")                    \
     X(NAME_AGAIN, "an heir gives the names of jobs and campaigns that were lost to others")        \
     X(ALL_LEFT_BEHIND, "a keeper that hangs is left behind with all others")                       \
     X(UNTOLD, "a shrink removes daemons that do not know yet what became of their clients' jobs")  \
