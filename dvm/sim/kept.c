@@ -6,7 +6,7 @@
  *
  * A head that asks has no state yet: sim_head() is NULL, and its end changes nothing.
  *
- * Invariants: a keeper that was in sync at the end counts if it runs in the same epoch, is not cut
+ * Invariants: a keeper that had all records of what others have seen counts if it runs in the same epoch, is not cut
  * off, and has answered the new head on a connection that works when that head begins.
  * sim_kept_step() is called at least four times a second.
  *
@@ -48,7 +48,8 @@ void sim_kept_end(struct sim *s, uint32_t vpid)
     for (size_t i = 0; i < n; i++) {
         struct epoch e = keeper_epoch(s, vpids[i]);
 
-        if (members_current(core_inspect_members(head), vpids[i], e))
+        if (members_current(core_inspect_members(head), vpids[i], e) &&
+            core_inspect_kept_all(head, vpids[i]))
             k->at[k->n++] = (struct kept_at){vpids[i], e, 0};
     }
 }

@@ -95,6 +95,17 @@ size_t core_inspect_keepers(const struct core *c, uint32_t *vpids, size_t max)
     return n;
 }
 
+bool core_inspect_kept_all(const struct core *c, uint32_t vpid)
+{
+    for (size_t i = 0; i < c->keepers.n; i++) {
+        const struct keepers_stream *s = &c->keepers.streams[i];
+
+        if (s->vpid == vpid)
+            return s->in_sync && s->acked >= s->let_out;
+    }
+    return false;
+}
+
 size_t core_inspect_waiting(const struct core *c)
 {
     return rml_waiting(c->rml);

@@ -29,8 +29,10 @@ struct core_inspect_peer {
 };
 void core_inspect_peers(const struct core *c,
                         void (*on)(void *arg, const struct core_inspect_peer *p), void *arg);
-/* The head: members that keep all its records, up to `max`; how many. */
+/* The head: keepers in sync, up to `max`; how many. */
 size_t core_inspect_keepers(const struct core *c, uint32_t *vpids, size_t max);
+/* Whether a keeper has the records of all that others have seen. */
+bool core_inspect_kept_all(const struct core *c, uint32_t vpid);
 /* Bytes of routed messages that wait or are not acknowledged. */
 size_t core_inspect_waiting(const struct core *c);
 /* The number of the last routed message to that daemon. */

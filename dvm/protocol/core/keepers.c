@@ -7,7 +7,8 @@
  * Keepers are the two lowest members that have a link to the head. If one does not acknowledge in
  * time, the next one keeps too, until it does. A stream to a keeper begins with
  * a snapshot. The records of one input are a group with a number. After the first acknowledgement
- * the keeper is in sync: actions that follow a group wait until all keepers in sync have it.
+ * the keeper is in sync: actions that follow a group wait until all keepers in sync have it. If the
+ * head has let others out meanwhile, the keeper has their groups soon, or is left behind.
  * RECORDS and KEPT are outside of the sequence of frames between neighbours, so that they overtake
  * the frames that wait for them.
  *
@@ -409,6 +410,7 @@ static void take_kept(struct core *c, struct neighbour *k, struct msg *m)
         mark_group(s);
     }
     if (!s->in_sync) {
+        s->let_out = find_kept(ks);
         s->in_sync = true;
         s->late = false;
         s->due_at = 0;

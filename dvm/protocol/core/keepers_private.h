@@ -20,7 +20,8 @@ struct keepers_stream { /* the head: to one keeper */
     uint64_t conn; /* the connection that carries it; 0: none, it begins again with a snapshot */
     uint64_t number;
     uint64_t sent, acked; /* groups */
-    bool in_sync;         /* the head waits for it */
+    bool in_sync;         /* the head waits for it, */
+    uint64_t let_out;     /* and the actions up to this group were let out before */
     uint64_t again_at;    /* 0: at once */
     uint64_t due_at;      /* its first acknowledgement; 0: it has come, or is late */
     bool late;            /* it has not acknowledged in time: another member is chosen too */
