@@ -277,6 +277,13 @@ static bool has_heard_the_end(const struct check *c, uint32_t vpid)
     return head && core_inherited(head) && c->nodes[vpid].settled_state == CORE_ENDING;
 }
 
+/* It has processed broadcasts that the head does not know, so it is no member of this DVM: it joins
+ * anew (docs/head.md), and is refused while its shrink runs. */
+static bool is_astray(const struct check *c, const struct core *now)
+{
+    return c->older && strstr(core_state_text(now), "does not know what this daemon has seen");
+}
+
 /* A daemon that a shrink removed learns of it, however late, and parks. It does not call again
  * while that head runs, unless it could not reach anybody for the absence of the head. (A daemon
  * that had only called, and whose grow failed, may miss the message and call again.) */
@@ -288,7 +295,8 @@ void check_left(struct check *c, uint32_t vpid, struct epoch before, const struc
         return;
     life = life_of(c, vpid, before);
     if (life->left && life->wired && !life->lost && core_state(now) == CORE_JOINING &&
-        !sim_exited(c->sim, vpid) && !was_alone(c, vpid) && !has_heard_the_end(c, vpid))
+        !sim_exited(c->sim, vpid) && !was_alone(c, vpid) && !has_heard_the_end(c, vpid) &&
+        !is_astray(c, now))
         check_fail(c, "left-parks", "vpid %u has left in this epoch and joins anew: %s", vpid,
                    core_state_text(now));
 }

@@ -85,6 +85,7 @@ struct seen_job {
     uint64_t held_since; /* 0: not held */
     bool known, fits;    /* it fitted when the head accepted it */
     bool harmed;         /* its first failure has been seen */
+    bool unsure;         /* it was ready for a debugger, by records that are older than its end */
     uint32_t home;
     UT_hash_handle hh;
 };
@@ -175,6 +176,7 @@ struct check {
     uint8_t began[SIM_NODES_MAX]; /* and when its turn began */
     bool settled;                 /* the head's turn has ended */
     bool acts;                    /* actions of the head's last turn have been carried out */
+    bool waited;                  /* some of an earlier turn waited for keepers after it */
     uint64_t used[SIM_NODES_MAX]; /* slots by the records of jobs */
     uint32_t held[SIM_NODES_MAX][SIM_SLOTS_MAX]; /* CPUs by the records of jobs */
     uint64_t next_event;
@@ -258,6 +260,7 @@ void check_loss_forget(struct check *c);
 /* check_ranks.c */
 void check_ranks_lost(struct check *c, uint32_t vpid, const struct msg_ranks_lost *m);
 void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace);
+void check_ranks_again(struct check *c); /* the head has older records */
 void check_ranks_free(struct check *c);
 /* check_journal.c */
 void check_journal_create(struct check *c);

@@ -59,6 +59,37 @@ void check_ranks_ended(struct check *c, uint32_t vpid, const char *nspace)
         note_rank(c, vpid, nspace, THE_JOB);
 }
 
+static bool has_ended(const struct check *c, const struct seen_told *x)
+{
+    struct seen_told key = *x, *end;
+
+    key.id.rank = THE_JOB;
+    HASH_FIND(hh, c->told, &key.id, sizeof(key.id), end);
+    return end;
+}
+
+/* The records may lack the end of a job: the head lets its daemons end it once more, and they have
+ * forgotten its losses. Whoever asked for them may hear of the same losses and the end again. */
+void check_ranks_again(struct check *c)
+{
+    struct seen_told *x, *tmp;
+
+    HASH_ITER(hh, c->told, x, tmp)
+    {
+        if (x->id.rank == THE_JOB || !has_ended(c, x))
+            continue;
+        HASH_DEL(c->told, x);
+        free(x);
+    }
+    HASH_ITER(hh, c->told, x, tmp)
+    {
+        if (x->id.rank != THE_JOB)
+            continue;
+        HASH_DEL(c->told, x);
+        free(x);
+    }
+}
+
 void check_ranks_free(struct check *c)
 {
     struct seen_told *x, *tmp;
