@@ -182,11 +182,10 @@ static bool has_called(struct sim *s, void *arg)
 static void forge_welcome(struct sim *s, const struct calling *at, struct epoch former)
 {
     struct msg_member head = {VPID_HEAD, former, "host", "wire", 1, 1, 0, {0}};
-    struct msg m = {.type = MSG_WELCOME,
-                    .welcome = {.radix = 8,
-                                .epoch = core_inspect_epoch(sim_core(s, 3)),
-                                .self = head,
-                                .session = 7}};
+    struct msg m = {
+        .type = MSG_WELCOME,
+        .welcome = {
+            .radix = 8, .epoch = core_inspect_epoch(sim_core(s, 3)), .self = head, .session = 7}};
     struct frame f = {.type = MSG_WELCOME, .dst = VPID_NONE, .src_epoch = former};
     BUF_AUTO struct buf b = {0};
 
@@ -216,7 +215,7 @@ static uint64_t session_with_head(struct sim *s, uint32_t vpid)
 }
 
 /* Its session with the next one goes on. */
-static void c21_an_answer_of_a_former_head_is_refused_by_a_member_that_knows_the_next_one(void **state)
+static void c21_an_answer_of_a_former_head_is_refused_if_the_next_one_is_known(void **state)
 {
     struct sim *s = boot_shape(MEMBERS, 8);
     struct epoch former = core_inspect_epoch(sim_core(s, 0));
@@ -638,7 +637,7 @@ int main(void)
         cmocka_unit_test(c21_a_head_that_refuses_records_keeps_its_own_clock),
         cmocka_unit_test(c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch),
         cmocka_unit_test(c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one),
-        cmocka_unit_test(c21_an_answer_of_a_former_head_is_refused_by_a_member_that_knows_the_next_one),
+        cmocka_unit_test(c21_an_answer_of_a_former_head_is_refused_if_the_next_one_is_known),
         cmocka_unit_test(c21_heirs_of_the_same_records_have_different_epochs),
         cmocka_unit_test(c21_the_name_of_a_lost_job_is_not_given_again),
         cmocka_unit_test(c21_the_name_of_a_lost_release_is_not_given_again),
