@@ -444,7 +444,7 @@ static void take_report(struct head *h, uint32_t from, struct msg *m)
 
 static void take_local_job(struct head *h, uint32_t from, struct msg *m)
 {
-    job_reported(h->jobs, from, m->local_job.map.nspace);
+    job_reported(h->jobs, from, &m->local_job.map);
 }
 
 static void take_job_ask(struct head *h, uint32_t from, struct msg *m)

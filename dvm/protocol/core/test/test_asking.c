@@ -334,6 +334,29 @@ static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_sub
     sim_destroy(s);
 }
 
+/* The same, and it runs: vpid 5 reports its ranks to a head that has not launched them. */
+static void c21_a_job_whose_launch_was_lost_with_the_head_ends(void **state)
+{
+    const struct sim_want first = {.ranks = 2, .run_ms = 500, .nhosts = 1, .hosts = {5}};
+    const struct sim_want second = {.ranks = 2, .run_ms = 30000, .nhosts = 1, .hosts = {5}};
+    struct sim *s = boot_shape(MEMBERS, 8);
+    size_t job;
+
+    sim_submit_job(s, 4, &first);
+    sim_for(s, 100);
+    job = sim_submit_job(s, 3, &second);
+    sim_for(s, 100);
+    cut_off(s, 1);
+    sim_for(s, 2000);
+    assert_int_equal(sim_ranks(s, 5), 2);
+    go_on_with_old_records(s);
+    sim_heal(s);
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    sim_for(s, 1000);
+    assert_int_equal(sim_ranks(s, 5), 0);
+    sim_destroy(s);
+}
+
 static void ask_to_leave(struct sim *s, uint32_t vpid)
 {
     struct msg m = {.type = MSG_RELEASE_ME, .release_me = {.deadline_s = 60}};
@@ -643,6 +666,7 @@ int main(void)
         cmocka_unit_test(c21_the_name_of_a_lost_release_is_not_given_again),
         cmocka_unit_test(
             c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),
+        cmocka_unit_test(c21_a_job_whose_launch_was_lost_with_the_head_ends),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_a_late_greeting_does_not_replace_a_keeper),

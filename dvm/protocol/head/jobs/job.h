@@ -83,7 +83,7 @@ void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held
 void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m);
 /* A daemon asks about its client's job, or reports ranks of a job: after a change of the head. */
 void job_asked(struct jobs *js, uint32_t from, const struct msg_client_job *m);
-void job_reported(struct jobs *js, uint32_t from, const char *nspace);
+void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l);
 /* A client of the former head's process whose job is not forgotten. */
 struct job_client {
     uint32_t id;

@@ -273,19 +273,53 @@ void job_asked(struct jobs *js, uint32_t from, const struct msg_client_job *m)
     job_tell_state(js, j);
 }
 
-void job_reported(struct jobs *js, uint32_t from, const char *nspace)
+static void end_there(struct jobs *js, uint32_t from, const char *nspace, int exit_code)
 {
-    const struct job_past *p = jobs_find(js, nspace) ? NULL : find_past(js, nspace);
-    struct msg ended = {.type = MSG_JOB_ENDED, .job_ended = {(char *)nspace, EXIT_CODE_LOST}};
+    struct msg ended = {.type = MSG_JOB_ENDED, .job_ended = {(char *)nspace, exit_code}};
     struct err err = {0};
 
-    if (jobs_find(js, nspace))
-        return;
-    if (p)
-        ended.job_ended.exit_code = p->exit_code;
-    else
-        out_log(js->out, LOG_LEVEL_WARN,
-                "vpid %u has ranks of job %s, which is not known: they end", from, nspace);
     if (rml_send(js->rml, from, CLASS_LAUNCH, &ended, &err) < 0)
         out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", nspace, err.msg);
+}
+
+static void end_unknown(struct jobs *js, uint32_t from, const char *nspace)
+{
+    const struct job_past *p = find_past(js, nspace);
+
+    if (!p)
+        out_log(js->out, LOG_LEVEL_WARN,
+                "vpid %u has ranks of job %s, which is not known: they end", from, nspace);
+    end_there(js, from, nspace, p ? p->exit_code : EXIT_CODE_LOST);
+}
+
+static bool is_its_map(const struct job *j, const struct job_launch *l)
+{
+    const struct job_launch *own = &j->map;
+
+    if (!job_sent(j) || own->nnodes != l->nnodes || own->nranks != l->nranks)
+        return false;
+    for (size_t i = 0; i < l->nnodes; i++) {
+        if (own->nodes[i].vpid != l->nodes[i].vpid || own->nodes[i].epoch != l->nodes[i].epoch)
+            return false;
+    }
+    return memcmp(own->rank_node, l->rank_node, l->nranks * sizeof(*l->rank_node)) == 0 &&
+           memcmp(own->rank_app, l->rank_app, l->nranks * sizeof(*l->rank_app)) == 0;
+}
+
+/* The records may lack the launch of a job. Then it has no map here, or has got another one since,
+ * and some of its ranks would be there twice: it ends. */
+void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l)
+{
+    struct job *j = jobs_find(js, l->nspace);
+
+    if (!j) {
+        end_unknown(js, from, l->nspace);
+        return;
+    }
+    if (is_its_map(j, l))
+        return;
+    if (!job_sent(j) || job_launch_node(&j->map, from) < 0)
+        end_there(js, from, l->nspace, EXIT_CODE_LOST);
+    job_fail(js, j, JOB_EV_KILL, EXIT_CODE_LOST,
+             "the head was lost, and its heir does not know the job's launch");
 }
