@@ -107,7 +107,19 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {810942575223u, 12}, /* the same */
         {235681123738u, 3},  /* an heir gave the name of a job that was lost to another one */
         {46175533342427983, 3},  /* the name of an application's campaign */
+        {7912621150236930, 3},   /* a job whose end was lost waited for the files of its client */
+        {71795351819236513, 9},  /* a job was launched by two heads with two maps */
+        {63301263195657200, 3},  /* a head that had refused records waited by the clock in them */
+        {17482702678356378, 19}, /* a head's late answer came after the next one was known */
         {7912621150240740, 3},   /* the checker: a head that asks for records may be set aside */
+        {15586243171582723,
+         4}, /* the checker: a keeper came into sync late, and did not have all */
+        {50256551848353962, 4},  /* the checker: a member is offered again by older records */
+        {60341966972004617, 17}, /* the checker: losses are reported again by older records */
+        {20865432975319237, 4},  /* the checker: a job was ready for a debugger by older records */
+        {36969001510012188, 10}, /* the checker: a member that had left joins a head with older
+                                    records */
+        {46175533342426166, 3},  /* the checker: a launch had waited for keepers */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
