@@ -6,9 +6,9 @@
  *
  * A head that asks has no state yet: sim_head() is NULL, and its end changes nothing.
  *
- * Invariants: a keeper that had all records of what others have seen counts if it runs in the same epoch, is not cut
- * off, and has answered the new head on a connection that works when that head begins.
- * sim_kept_step() is called at least four times a second.
+ * Invariants: a keeper that had all records of what others have seen counts if it runs in the same
+ * epoch, is not cut off, and has answered the new head on a connection that works when that head
+ * begins. sim_kept_step() is called at least four times a second.
  *
  * Limits: whether a new head has waited long enough for an answer is not known here. */
 #include "dvm/protocol/core/core_inspect.h"

@@ -4,14 +4,13 @@
  * In: decisions about jobs (job_run.c, job.c, job_fail.c, job_end.c), each as a record. Out: the
  * entry of each job: its submitter, its specification, its map, its state and its result.
  *
- * JOB_ACCEPTED gives a job the next number. No number is given twice: HEIR skips those that a former
- * head may have given in records that are lost.
- * JOB_JUDGED says that it may wait for slots. JOB_STEP is a step of the table of states
- * (docs/graphs/job.md). JOB_MAPPED gives its ranks their nodes; the step "remap" takes them away
- * until JOB_SENT. What comes between JOB_SENT and the end is folded by job_progress.c. JOB_RESULT
- * says that the job fails, how and why; the first failure decides, and a job that has ended keeps
- * its result. JOB_FORGOTTEN moves the end of a job whose submitter has been notified into the
- * history.
+ * JOB_ACCEPTED gives a job the next number. No number is given twice: HEIR skips those that a
+ * former head may have given in records that are lost. JOB_JUDGED says that it may wait for slots.
+ * JOB_STEP is a step of the table of states (docs/graphs/job.md). JOB_MAPPED gives its ranks their
+ * nodes; the step "remap" takes them away until JOB_SENT. What comes between JOB_SENT and the end
+ * is folded by job_progress.c. JOB_RESULT says that the job fails, how and why; the first failure
+ * decides, and a job that has ended keeps its result. JOB_FORGOTTEN moves the end of a job whose
+ * submitter has been notified into the history.
  *
  * The specification and the map are owned by the entry. The job's own record borrows them
  * (job_private.h). */

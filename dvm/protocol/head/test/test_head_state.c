@@ -201,7 +201,7 @@ static void jobs_that_are_not_next_or_not_known_are_refused(void **state)
     assert_refused(f, sample_record(RECORD_JOB_FORGOTTEN), "job 1 is INIT");
     head_fold_destroy(f);
     f = fold_up_to(RECORD_TYPES - 1);
-    assert_refused(f, sample_record(RECORD_JOB_RESULT), "there is no job 1"); /* forgotten */
+    assert_refused(f, sample_record(RECORD_JOB_RESULT), "there is no job 1");  /* forgotten */
     assert_refused(f, sample_record(RECORD_JOB_ACCEPTED), "job 1 after 3001"); /* HEIR skips */
     head_fold_destroy(f);
 }
