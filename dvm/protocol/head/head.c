@@ -39,6 +39,7 @@ struct head {
     bool end_sent, ended;
     uint64_t end_op;
     int64_t clock_ahead; /* of a former head's clock */
+    bool lacking;        /* its records may lack the last ones, since they were with keepers */
 };
 
 /* The head is a member from the first record on. */
@@ -153,6 +154,7 @@ void head_succeed(struct head *h, const struct head_skips *skips, struct msg_mem
     struct op start = {.urgent = true, .msg = {.type = MSG_ADD, .add = {.nmembers = 1}}};
     struct msg_member *head = xcalloc(1, sizeof(*head));
 
+    h->lacking = skips->names > 0;
     self->epoch = roster_succeed(h->known.roster, self, skips->epochs, skips->names);
     msg_member_copy(head, self);
     start.msg.add.members = head;
@@ -169,7 +171,7 @@ void head_resume(struct head *h, struct epoch former, uint64_t op)
     departures_succeed(h->departures);
     jobs_succeed(h->jobs);
     resize_succeed(h->resize, op);
-    jobs_resume(h->jobs);
+    jobs_resume(h->jobs, h->lacking);
     job_home_gone(h->jobs, VPID_HEAD, former);
     job_daemon_lost(h->jobs, VPID_HEAD, former, "the head was replaced");
     if (cpu_ledger_put(h->known.ledger, VPID_HEAD, host, h->opts.cpus, &err) < 0)

@@ -97,7 +97,8 @@ void jobs_each_client(const struct jobs *js, void (*on)(void *arg, const struct 
                       void *arg);
 /* This process is the head now, and the table of jobs is that of the former one. */
 void jobs_succeed(struct jobs *js);
-void jobs_resume(struct jobs *js); /* then: their daemons get what they may have missed */
+/* Then: their daemons get what they may have missed. lacking: the records may lack ends of jobs. */
+void jobs_resume(struct jobs *js, bool lacking);
 /* Verbs of the control API: -1, an HTTP status in err, and a word in *reason. */
 int job_signal_put(struct jobs *js, const char *nspace, int signum, enum api_reason *reason,
                    struct err *err) __attribute__((warn_unused_result));

@@ -157,13 +157,14 @@ static void tell_accepted(struct jobs *js, const struct job *j)
         job_tell(js, j, &m);
 }
 
-void jobs_resume(struct jobs *js)
+void jobs_resume(struct jobs *js, bool lacking)
 {
     struct job *j;
 
     DL_FOREACH(js->list, j)
     {
-        tell_accepted(js, j);
+        if (lacking)
+            tell_accepted(js, j);
         if (job_running(j))
             resume_job(js, j);
     }
