@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A new head without records asks the members that call it, before it begins an incarnation.
+/* A new head asks the members that call it for the records of the former one, before it begins.
  *
  *     caller                          new head
  *       |-- HELLO ------------------------>|
@@ -9,8 +9,9 @@
  *       |-- RECORDS ---------------------->|  the head begins with them
  *       |<------ WELCOME, or REFUSE -------|  to all callers
  *
- * In: callers, KEPT, RECORDS, the clock. Out: the head, with the records of the best keeper, or
- * without any. Callers wait meanwhile on their open connections.
+ * In: callers, KEPT, RECORDS, the clock; the records of a volume, if the head has one. Out: the
+ * head, with the records of the best keeper, else with those of the volume, or without any. Callers
+ * wait meanwhile on their open connections.
  *
  * The best keeper is one of the incarnation that most callers have. Of those, the latest epoch of
  * the head counts, then the number of the group. Enough is known when all that should call have
@@ -24,7 +25,11 @@
  * head has not begun. Without any caller ASKING_MS pass. They are fewer if daemons call that join:
  * no member waits then, it would have called too. Records that are damaged are not taken, and
  * neither are those of a keeper that was left behind, if a member is ahead of them: the next best
- * keeper is asked. */
+ * keeper is asked.
+ *
+ * A volume is the keeper of last resort: it may lack what the kernel of a lost node had not written
+ * yet. Its records are refused as those of a keeper, and if more of the calling members are of
+ * another incarnation than of theirs. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/log/log.h"
@@ -42,7 +47,13 @@
 
 void asking_begin(struct core *c)
 {
-    c->asking = (struct asking){.on = true, .begin_ms = c->out.now_ms};
+    struct asking *a = &c->asking;
+
+    *a = (struct asking){.on = true, .begin_ms = c->out.now_ms};
+    buf_init(&a->volume, c->opts.heritage_len);
+    if (c->opts.heritage)
+        buf_put_raw(&a->volume, c->opts.heritage, c->opts.heritage_len);
+    c->opts.heritage = NULL; /* borrowed */
     core_set_state(c, CORE_JOINING, "head of %s, asks the members for the records of a former one",
                    c->opts.cluster);
 }
@@ -62,6 +73,8 @@ void asking_free(struct core *c)
         free_caller(a, a->callers);
     buf_free(&a->got);
     buf_free(&a->coming);
+    buf_free(&a->volume);
+    free(a->seen);
     *a = (struct asking){0};
 }
 
@@ -178,6 +191,21 @@ static void note_first(uint64_t *at_ms, uint64_t now_ms)
         *at_ms = now_ms;
 }
 
+static void note_seen(struct asking *a, const struct asking_caller *x)
+{
+    struct asking_seen *s = a->seen, *end = a->seen + a->nseen;
+
+    while (s < end && s->vpid != x->vpid)
+        s++;
+    if (s == end) {
+        a->seen = xrealloc(a->seen, (a->nseen + 1) * sizeof(*a->seen));
+        s = &a->seen[a->nseen++];
+        *s = (struct asking_seen){.vpid = x->vpid};
+    }
+    if (!epoch_eq(s->epoch, x->epoch) || x->version > s->version)
+        *s = (struct asking_seen){x->vpid, x->epoch, x->version};
+}
+
 static void ask_caller(struct core *c, struct neighbour *k, struct peer_link *at, bool all)
 {
     struct msg m = {.type = MSG_RECORDS_ASK, .records_ask = {all}};
@@ -207,6 +235,8 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
     msg_encode(&x->hello, m);
     DL_APPEND(a->callers, x);
     note_first(x->joins ? &a->joiner_ms : &a->member_ms, c->out.now_ms);
+    if (!x->joins)
+        note_seen(a, x);
     x->answered = k->speaks < 1;
     if (!x->joins && !x->answered)
         ask_caller(c, k, at, false);
@@ -350,29 +380,63 @@ static void answer_caller(struct core *c, const struct asking_caller *x)
     msg_free(&m);
 }
 
-/* A member of the same incarnation has a later table or epoch: its keepers were left behind. */
-static bool is_ahead(const struct core *c, const struct asking_caller *x)
+/* A member of the same incarnation has a later table or epoch: who kept these records was left
+ * behind. */
+static bool is_ahead(const struct core *c, struct epoch epoch, uint64_t version)
 {
-    return !x->joins && x->epoch.inc == head_incarnation(c->head) &&
-           (x->version > c->members.version || x->epoch.ctr > head_last_epoch(c->head));
+    return epoch.inc == head_incarnation(c->head) &&
+           (version > c->members.version || epoch.ctr > head_last_epoch(c->head));
 }
 
-static bool inherit_records(struct core *c)
+static bool fold_records(struct core *c, const struct buf *records)
+{
+    c->opts.heritage = records->data;
+    c->opts.heritage_len = records->len;
+    return core_inherit(c);
+}
+
+static bool refuse_older(struct core *c, uint32_t vpid)
+{
+    out_log(&c->out, LOG_LEVEL_WARN, "vpid %u has seen more than these records have", vpid);
+    core_disinherit(c);
+    return false;
+}
+
+static bool inherit_from_keeper(struct core *c)
 {
     const struct asking_caller *x;
 
-    c->opts.heritage = c->asking.got.data;
-    c->opts.heritage_len = c->asking.got.len;
-    if (!core_inherit(c))
+    if (!fold_records(c, &c->asking.got))
         return false;
     DL_FOREACH(c->asking.callers, x)
     {
-        if (!is_ahead(c, x))
-            continue;
-        out_log(&c->out, LOG_LEVEL_WARN, "vpid %u has seen more than these records have", x->vpid);
+        if (!x->joins && is_ahead(c, x->epoch, x->version))
+            return refuse_older(c, x->vpid);
+    }
+    return true;
+}
+
+/* When the head decides, a member may have given up the call in which it has shown what it knows.
+ * The incarnation of the records may have ended while the head had no volume. */
+static bool inherit_from_volume(struct core *c)
+{
+    const struct asking *a = &c->asking;
+    size_t others = 0;
+
+    if (a->volume.len == 0 || !fold_records(c, &a->volume))
+        return false;
+    for (size_t i = 0; i < a->nseen; i++) {
+        if (is_ahead(c, a->seen[i].epoch, a->seen[i].version))
+            return refuse_older(c, a->seen[i].vpid);
+        others += a->seen[i].epoch.inc != head_incarnation(c->head);
+    }
+    if (2 * others > a->nseen) {
+        out_log(&c->out, LOG_LEVEL_WARN,
+                "the records of the volume are of another incarnation than most members");
         core_disinherit(c);
         return false;
     }
+    out_log(&c->out, LOG_LEVEL_INFO, "no member keeps records: those of the volume are taken");
     return true;
 }
 
@@ -383,6 +447,7 @@ static void begin_head(struct core *c)
 
     c->asking = (struct asking){0};
     c->keepers.begins = c->head != NULL;
+    c->records_anew = true; /* a volume may lack what keepers had */
     neighbours_begin_sessions(c->neighbours, c->opts.incarnation << SESSION_BITS);
     core_start_head(c);
     restart_times(c);
@@ -391,9 +456,8 @@ static void begin_head(struct core *c)
         if (!x->former)
             answer_caller(c, x);
     }
-    c->asking.callers = a.callers;
-    c->asking.got = a.got;
-    c->asking.coming = a.coming;
+    a.on = false;
+    c->asking = a;
     asking_free(c);
 }
 
@@ -459,7 +523,7 @@ void asking_turn(struct core *c)
         return;
     drop_closed(c);
     drop_outdone(a);
-    if (a->got.len && inherit_records(c)) {
+    if (a->got.len && inherit_from_keeper(c)) {
         begin_head(c);
         return;
     }
@@ -472,7 +536,8 @@ void asking_turn(struct core *c)
         a->from_ms = c->out.now_ms;
         ask_caller(c, k, at, true);
     } else if (wait_until(c) <= c->out.now_ms) {
-        out_log(&c->out, LOG_LEVEL_INFO, "no member keeps records: a new incarnation begins");
+        if (!inherit_from_volume(c))
+            out_log(&c->out, LOG_LEVEL_INFO, "no member keeps records: a new incarnation begins");
         begin_head(c);
     }
 }

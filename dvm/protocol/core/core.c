@@ -203,7 +203,7 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
     create_transport(c);
     c->retry_ms = CORE_RETRY_MIN_MS;
     c->out.kept = UINT64_MAX;
-    if (o->vpid == VPID_HEAD && o->keepers && !o->heritage) {
+    if (o->vpid == VPID_HEAD && o->keepers) {
         asking_begin(c);
     } else if (o->vpid == VPID_HEAD) {
         core_start_head(c);
@@ -263,8 +263,9 @@ bool core_next_records(struct core *c, struct out_act *act)
     keepers_seal(c);
     if (c->records.len == 0)
         return false;
-    *act = (struct out_act){.kind = OUT_RECORDS, .records.data = c->records};
+    *act = (struct out_act){.kind = OUT_RECORDS, .records = {c->records, c->records_anew}};
     c->records = (struct buf){0};
+    c->records_anew = false;
     buf_init(&c->records, RECORD_SNAPSHOT_MAX);
     return true;
 }
@@ -447,6 +448,11 @@ void core_answer(struct core *c, uint64_t number)
 bool core_inherited(const struct core *c)
 {
     return c->inherited;
+}
+
+bool core_incarnation_ends(const struct core *c)
+{
+    return core_is_head(c) && head_ending(c->head);
 }
 
 void core_snapshot(const struct core *c, struct buf *b)

@@ -38,7 +38,7 @@ struct core_opts {
         *cpus; /* CPUs that ranks may use here (dvm/protocol/map/topo.h); "" or NULL: not known */
     uint64_t incarnation;    /* head: random, not 0 */
     const uint8_t *heritage; /* head: the records of its former process, as OUT_RECORDS had them;
-                                NULL: there was none */
+                                NULL: there was none; copied if members are asked first */
     size_t heritage_len;
     int64_t drain_s;       /* SIGTERM: time for jobs here to end by themselves; -1: no limit */
     uint64_t reconnect_ms; /* grace for a broken link; 0: API_FAULTS_LINK_GRACE_MS */
@@ -57,7 +57,8 @@ struct core_opts {
     uint16_t join_port; /* our own */
     uint16_t head_port; /* the head's join port */
     bool keeps_records; /* head: its records go to the driver (OUT_RECORDS) */
-    bool keepers;       /* head: members keep its records; without a heritage it asks for them */
+    bool keepers;       /* head: members keep its records, and it asks them before it begins; the
+                           heritage counts if they have none */
     bool park;          /* after the removal: park (pods) instead of ending the program */
     bool drain_kill;    /* SIGTERM: jobs here are ended at once */
     bool parked;        /* a marker says that this daemon has left: it stays parked */
@@ -213,6 +214,8 @@ int core_shutdown(struct core *c, const struct api_shutdown *s, enum api_reason 
 int core_dvm(struct core *c, struct api_dvm *out, enum api_reason *reason, struct err *err);
 /* Head: it goes on with the records of its former process; false: it has begun an incarnation. */
 bool core_inherited(const struct core *c);
+/* The incarnation of this head ends in order: no other process is to go on with its records. */
+bool core_incarnation_ends(const struct core *c);
 /* Head: OUT_RECORDS alone, if it is due: an answer that does not come from core_next() waits for
  * its records. */
 bool core_next_records(struct core *c, struct out_act *act);

@@ -74,6 +74,7 @@ struct core {
     struct gather *gather;
     struct head *head;  /* the head's; else NULL */
     struct buf records; /* of the head, each after its length; taken before all other actions */
+    bool records_anew;  /* the next ones are a snapshot, which replaces all that were kept */
     struct keepers keepers;
     struct keeper keeper;
     struct asking asking;

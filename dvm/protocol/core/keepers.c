@@ -175,6 +175,14 @@ static void stream_group(struct core *c, struct keepers_stream *s, const struct 
         send_group(c, s, b, false);
 }
 
+static void keep_for_driver(struct core *c, const struct buf *group)
+{
+    if (c->opts.keeps_records && c->records_anew)
+        core_snapshot(c, &c->records);
+    else if (c->opts.keeps_records)
+        buf_put_raw(&c->records, group->data, group->len);
+}
+
 void keepers_seal(struct core *c)
 {
     struct keepers *ks = &c->keepers;
@@ -187,8 +195,7 @@ void keepers_seal(struct core *c)
     ks->sealed++;
     for (size_t i = 0; i < ks->n; i++)
         stream_group(c, &ks->streams[i], &group);
-    if (c->opts.keeps_records)
-        buf_put_raw(&c->records, group.data, group.len);
+    keep_for_driver(c, &group);
     release_actions(c);
     buf_free(&group);
 }

@@ -89,14 +89,23 @@ struct asking_caller {
     struct asking_caller *next, *prev;
 };
 
+struct asking_seen { /* a member that has called, whether or not its connection is still there */
+    uint32_t vpid;
+    struct epoch epoch;
+    uint64_t version; /* the latest that it has named */
+};
+
 struct asking { /* a new head */
     bool on;
     uint64_t begin_ms, joiner_ms, member_ms, keeper_ms; /* the first of each has called; 0: none */
     uint64_t lost_ms;  /* since then the best keeper may call again; 0: it has not closed */
     uint64_t again_ms; /* since then the last keeper that was asked for all may call again */
     struct asking_caller *callers;
+    size_t nseen;
+    struct asking_seen *seen;
     uint64_t from, from_ms; /* the connection by which the records come, and since when; 0: none */
     struct buf got, coming;
+    struct buf volume; /* records of the head's own volume, if no keeper has any; may be empty */
 };
 
 void asking_begin(struct core *c);

@@ -66,6 +66,7 @@ struct out_none {
 
 struct out_records {
     struct buf data; /* each record after its length (u32) */
+    bool anew;       /* a snapshot: it replaces all records that were kept before */
 };
 
 struct out_way {  /* an address of the daemon that is called */

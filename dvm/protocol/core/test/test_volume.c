@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A head whose records are on a volume and at keepers: those of the volume are taken if both
+ * keepers are lost with the head, and not if members show that they are older. */
+#include "dvm/protocol/core/core_private.h"
+#include "dvm/protocol/core/test/keepers.h"
+
+static struct sim *boot_with_volume(void)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = MEMBERS,
+                                                 .started = MEMBERS,
+                                                 .radix = 2,
+                                                 .slots = 2,
+                                                 .disk = true,
+                                                 .keepers = true});
+
+    dvm_wait_wired(s, MEMBERS, 20000);
+    sim_for(s, 100);
+    assert_int_equal(core_stats(sim_core(s, 0)).keepers, 2);
+    return s;
+}
+
+static uint64_t incarnation(struct sim *s)
+{
+    return core_inspect_epoch(sim_core(s, 0)).inc;
+}
+
+static void save_records(struct sim *s, struct buf *b)
+{
+    buf_init(b, RECORD_SNAPSHOT_MAX);
+    core_snapshot(sim_core(s, 0), b);
+    assert_false(b->failed);
+}
+
+/* Of the new head, which asks. */
+static void set_volume(struct sim *s, const void *data, size_t len)
+{
+    struct buf *volume = &sim_core(s, 0)->asking.volume;
+
+    assert_true(sim_core(s, 0)->asking.on);
+    buf_free(volume);
+    *volume = (struct buf){0};
+    buf_init(volume, RECORD_SNAPSHOT_MAX);
+    buf_put_raw(volume, data, len);
+}
+
+static void lose_keepers(struct sim *s)
+{
+    sim_crash(s, 0);
+    sim_crash(s, 1);
+    sim_crash(s, 2);
+}
+
+static void start_head(struct sim *s)
+{
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+}
+
+static void put_shrink(struct sim *s)
+{
+    uint32_t last[] = {MEMBERS};
+    struct api_campaign_request r = {
+        .sequence = 1, .kind = API_KIND_SHRINK, .deadline_s = -1, .ntargets = 1, .targets = last};
+
+    dvm_put_campaign(s, "down", &r);
+    assert_int_not_equal(dvm_phase(s, "down"), API_PHASE_COMPLETE);
+}
+
+static void jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head(void **state)
+{
+    const struct sim_want held = {.ranks = 2, .run_ms = 9000, .code = 5, .nhosts = 1, .hosts = {5}};
+    struct sim *s = boot_with_volume();
+    uint64_t before = incarnation(s);
+    size_t runs = sim_submit_job(s, 4, &held), waits;
+
+    sim_for(s, 100);
+    waits = sim_submit_job(s, 3, &held); /* for the slots of vpid 5 */
+    sim_for(s, 100);
+    assert_true(sim_job(s, waits)->accepted);
+    put_shrink(s);
+    lose_keepers(s);
+    sim_for(s, DVM_AWAY_MS);
+    start_head(s);
+    assert_true(incarnation(s) == before);
+    dvm_wait_job(s, runs, 5);
+    dvm_wait_job(s, waits, 5);
+    dvm_wait_complete(s, "down", 60000);
+    sim_destroy(s);
+}
+
+/* A member came anew after them. */
+static void records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t before = incarnation(s);
+    BUF_AUTO struct buf older = {0};
+
+    save_records(s, &older);
+    sim_crash(s, 6);
+    sim_start(s, 6);
+    sim_for(s, 2000);
+    dvm_wait_wired(s, MEMBERS, 20000);
+    lose_keepers(s);
+    sim_start(s, 0);
+    set_volume(s, older.data, older.len);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(incarnation(s) != before);
+    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    sim_destroy(s);
+}
+
+static void the_records_of_keepers_are_taken_before_those_of_a_volume(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t before = incarnation(s);
+    BUF_AUTO struct buf older = {0};
+    size_t job;
+
+    save_records(s, &older);
+    job = sim_submit(s, 4, 2, 9000, 5);
+    sim_for(s, 100);
+    assert_true(sim_job(s, job)->accepted);
+    sim_crash(s, 0);
+    sim_for(s, DVM_AWAY_MS);
+    sim_start(s, 0);
+    set_volume(s, older.data, older.len);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(incarnation(s) == before);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+}
+
+static void damaged_records_of_a_volume_are_not_taken(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t before = incarnation(s);
+
+    lose_keepers(s);
+    sim_start(s, 0);
+    set_volume(s, "damaged", 7);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(incarnation(s) != before);
+    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    sim_destroy(s);
+}
+
+/* The volume was not there in the second incarnation. */
+static void records_of_an_incarnation_that_most_members_have_left_are_not_taken(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t first = incarnation(s), second;
+    BUF_AUTO struct buf older = {0};
+
+    save_records(s, &older);
+    lose_keepers(s);
+    sim_lose_disk(s);
+    start_head(s);
+    second = incarnation(s);
+    assert_true(second != first);
+    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    lose_keepers(s);
+    sim_crash(s, 3);
+    sim_crash(s, 4);
+    sim_start(s, 0);
+    set_volume(s, older.data, older.len);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(incarnation(s) != first && incarnation(s) != second);
+    dvm_wait_wired(s, 2, 60000);
+    sim_destroy(s);
+}
+
+/* All pods of the DVM were deleted, and come again. */
+static void the_records_of_a_volume_are_taken_if_no_member_is_left(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t before = incarnation(s);
+
+    for (uint32_t v = 0; v <= MEMBERS; v++)
+        sim_crash(s, v);
+    sim_start(s, 0);
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        sim_start(s, v);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(incarnation(s) == before);
+    dvm_wait_wired(s, MEMBERS, 60000);
+    sim_destroy(s);
+}
+
+/* The file of a head that has asked may be older than what it got. */
+static void the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t before = incarnation(s);
+    size_t job = sim_submit_job(
+        s, 4,
+        &(struct sim_want){.ranks = 2, .run_ms = 20000, .code = 5, .nhosts = 1, .hosts = {5}});
+
+    sim_for(s, 100);
+    replace_head(s); /* by its keepers; the simulator empties the disk */
+    sim_for(s, 1000);
+    lose_keepers(s);
+    sim_for(s, DVM_AWAY_MS);
+    start_head(s);
+    assert_true(incarnation(s) == before);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head),
+        cmocka_unit_test(records_of_a_volume_that_a_member_is_ahead_of_are_not_taken),
+        cmocka_unit_test(the_records_of_keepers_are_taken_before_those_of_a_volume),
+        cmocka_unit_test(damaged_records_of_a_volume_are_not_taken),
+        cmocka_unit_test(records_of_an_incarnation_that_most_members_have_left_are_not_taken),
+        cmocka_unit_test(the_records_of_a_volume_are_taken_if_no_member_is_left),
+        cmocka_unit_test(the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
