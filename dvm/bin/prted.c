@@ -63,10 +63,11 @@ static const char usage_text[] =
     "                        CPUs of its container's limit or cpuset, 1 if it has neither)\n"
     "  --radix N             head: fan-out of the tree, 2..1024 (default 64)\n"
     "  --size N              head: members that may join before a size message (default 0)\n"
-    "  --keep-records        head: keep its state in --session-dir; its next process there goes "
-    "on\n"
-    "                        with the jobs and members\n"
-    "  --keepers             head: members keep its state, and its next process asks them for it\n"
+    "  --keep-records        head: keep its state in a file; its next process goes on with the\n"
+    "                        jobs and members\n"
+    "  --records-dir DIR     absolute; directory of that file (default: --session-dir)\n"
+    "  --keepers             head: members keep its state, and its next process asks them for it;\n"
+    "                        with --keep-records the file counts if no member has it\n"
     "  --exit-on-leave       end the program after leaving the DVM (default: keep it, not ready)\n"
     "  --drain-seconds N     at SIGTERM wait N seconds for jobs here (default: without limit)\n"
     "  --drain-kill          at SIGTERM end jobs here at once\n"
@@ -161,6 +162,7 @@ enum {
     O_SIZE,
     O_EXIT,
     O_KEEP,
+    O_RECORDS,
     O_KEEPERS,
     O_DRAIN,
     O_KILL,
@@ -191,6 +193,7 @@ static const struct option options[] = {{"role", 1, NULL, O_ROLE},
                                         {"size", 1, NULL, O_SIZE},
                                         {"exit-on-leave", 0, NULL, O_EXIT},
                                         {"keep-records", 0, NULL, O_KEEP},
+                                        {"records-dir", 1, NULL, O_RECORDS},
                                         {"keepers", 0, NULL, O_KEEPERS},
                                         {"drain-seconds", 1, NULL, O_DRAIN},
                                         {"drain-kill", 0, NULL, O_KILL},
@@ -239,6 +242,9 @@ static int parse_text(struct cmdline *c, int opt, char *v, struct err *err)
     case O_KEEP:
         c->o.keep_records = true;
         break;
+    case O_RECORDS:
+        c->o.records_dir = v; /* the daemon's own directory is another one */
+        return *v == '/' ? 0 : refuse_value(err, "records-dir", v);
     case O_KEEPERS:
         c->o.keepers = true;
         break;

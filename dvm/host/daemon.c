@@ -110,8 +110,8 @@ static void end_program(struct daemon *d, int code)
         return;
     d->exiting = true;
     d->exit_code = code;
-    if (d->records && code == 0) /* after a failure the next process of the head goes on */
-        records_remove(d->records);
+    if (d->records && code == 0 && core_incarnation_ends(d->parts.core))
+        records_remove(d->records);          /* else the next process of the head goes on */
     net_finish(d->parts.net, on_flushed, d); /* queued bytes are written first */
 }
 
@@ -145,14 +145,26 @@ static void compact_records(struct daemon *d)
         log_warn("records of the head: no snapshot: %s", err.msg);
 }
 
-static void keep_records(struct daemon *d, const struct buf *data)
+static int write_records(struct daemon *d, const struct out_records *act, struct err *err)
+{
+    if (!act->anew)
+        return records_put(d->records, act->data.data, act->data.len, err);
+    if (!act->data.failed && records_replace(d->records, act->data.data, act->data.len, err) == 0)
+        return 0;
+    records_remove(d->records); /* it lacks what comes before the next group */
+    return act->data.failed ? err_set(err, "records of the head: they are too large") : -1;
+}
+
+static void keep_records(struct daemon *d, const struct out_records *act)
 {
     struct err err = {0};
 
     if (!d->records)
         return;
-    if (records_put(d->records, data->data, data->len, &err) < 0)
-        log_error("%s: the end of this process will be the end of the DVM", err.msg);
+    if (write_records(d, act, &err) < 0)
+        log_error("%s: %s", err.msg,
+                  d->opts.keepers ? "members alone keep them from now on"
+                                  : "the end of this process will be the end of the DVM");
     else if (records_full(d->records))
         compact_records(d);
 }
@@ -162,7 +174,7 @@ static void carry_out(struct daemon *d, const struct out_act *act)
 {
     switch (act->kind) {
     case OUT_RECORDS:
-        keep_records(d, &act->records.data);
+        keep_records(d, &act->records);
         break;
     case OUT_PARK:
         write_marker(d);
@@ -219,7 +231,7 @@ static void keep_for_service(void *arg)
 
     if (!core_next_records(d->parts.core, &act))
         return;
-    keep_records(d, &act.records.data);
+    keep_records(d, &act.records);
     out_act_free(&act);
 }
 
@@ -323,13 +335,21 @@ static int make_pmix(struct daemon *d, const struct spawner_handle *spawner, str
     return d->parts.pmix ? 0 : -1;
 }
 
-/* *heritage gets the records of the head's former process. */
+/* *heritage gets the records of the head's former process. A head with keepers can do without its
+ * file, but not beside a head that has it. */
 static int open_records(struct daemon *d, struct buf *heritage, struct err *err)
 {
-    FREE_AUTO char *path = session_path(d, "records");
+    const char *dir = d->opts.records_dir ? d->opts.records_dir : d->opts.session_dir;
+    FREE_AUTO char *path = xasprintf("%s/records", dir);
 
     d->records = records_open(path, heritage, err);
-    return d->records ? 0 : -1;
+    if (d->records)
+        return 0;
+    if (!d->opts.keepers || err->code == EWOULDBLOCK)
+        return -1;
+    log_error("%s: members alone keep the records", err->msg);
+    buf_reset(heritage);
+    return 0;
 }
 
 static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
@@ -370,7 +390,7 @@ static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
     o.heritage = heritage.len ? heritage.data : NULL;
     o.heritage_len = heritage.len;
     d->parts.core = core_create(&o, loop_now_ms(d->loop), loop_wall_ms());
-    if (d->records && !core_inherited(d->parts.core))
+    if (d->records && !o.keepers && !core_inherited(d->parts.core))
         return records_begin(d->records, err);
     return 0;
 }

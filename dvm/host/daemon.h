@@ -34,9 +34,10 @@ struct daemon_opts {
     uint32_t links; /* to the parent, up to DAEMON_LINKS_MAX; 0: one by each of its addresses */
     uint16_t head_port;
     uint16_t control_port, join_port, plain_port; /* 0: any */
-    bool keep_records; /* head: in <session>/records, for its next process */
-    bool keepers;      /* head: members keep its records; without any here, it asks them */
-    bool park;         /* after leaving; otherwise the program ends */
+    const char *records_dir; /* of the file with the head's records; NULL: the session directory */
+    bool keep_records;       /* head: in a file, for its next process */
+    bool keepers;            /* head: members keep its records, and its next process asks them */
+    bool park;               /* after leaving; otherwise the program ends */
     bool drain_kill;
 };
 

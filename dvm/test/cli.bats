@@ -139,6 +139,10 @@ refused() {
     refused "needed" prted --role member --head '[fd00::1]:7400'
 }
 
+@test "prted refuses a directory of the records that is not absolute" {
+    refused '--records-dir: "records" is not allowed' prted --role head --records-dir records
+}
+
 @test "prte and prted refuse limits of faults that contradict each other, and start nothing" {
     refused "the link grace is 6 s, it must be at most the silence, 5 s" prte start -n 1 --link-grace 6 --silence 5
     refused "twice the link grace, 18 s" prte run --silence 8 --head-absence 17.999 -- true

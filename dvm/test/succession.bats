@@ -186,6 +186,64 @@ lose_head() {
     [ "$(grep -c "released on" <<< "$said")" -eq 4 ]
 }
 
+# keep_on_volume MEMBERS: from now on the head's records are in a directory of their own too.
+keep_on_volume() {
+    volume=$BATS_TEST_TMPDIR/volume
+    kill_head
+    mkdir "$volume"
+    mv "$DVM_SESSION_DIR/0/records" "$volume/"
+    head_line+=(--keepers --records-dir "$volume")
+    start_heir
+    eventually all_wired "$1"
+    eventually kept_by "$1"
+}
+
+# crash_member VPID: SIGKILL.
+crash_member() {
+    local spawner
+    spawner=$(spawner_of "$1")
+    kill -KILL "$(daemon_of "$1")"
+    wait_end "$spawner"
+}
+
+@test "a head goes on with the records of its volume when both keepers are lost with it, also after a SIGTERM" {
+    start_dvm 3 --slots 1
+    keep_on_volume 3
+    local before
+    before=$(incarnation)
+    hold_job held 1 --dvm "$DVM_SESSION_DIR/3" --host 3
+    [ ! -e "$DVM_SESSION_DIR/0/records" ]
+    kill -TERM "$(daemon_of 0)"
+    wait_end "$heir"
+    [ -s "$volume/records" ]
+    start_heir
+    eventually all_wired 3
+    eventually kept_by 3
+    wait_end "$heir" & # it is our child
+    kill_head
+    crash_member 1
+    crash_member 2
+    start_heir
+    eventually all_wired 1
+    [ "$(incarnation)" = "$before" ]
+    [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" -eq 1 ]
+    release_job held 1
+    end_job held
+    [ "$code" -eq 0 ]
+    [ "$said" = "released on node3" ]
+    grep -q 'those of the volume are taken' "$DVM_SESSION_DIR/0/prted.log"
+}
+
+@test "a head whose volume cannot be read says so, and its members alone keep the records" {
+    start_dvm 2
+    kill_head
+    head_line+=(--keepers --records-dir "$BATS_TEST_TMPDIR/absent")
+    start_heir
+    eventually kept_by 2
+    grep -q 'records of the head, .*/absent/records: opening it: .*: members alone keep the records' "$DVM_SESSION_DIR/0/prted.log"
+    prun -n 2 true
+}
+
 # meet NAME OWN OTHER [FIFO]: a job at member 1 that publishes OWN and waits for the value OTHER.
 meet() {
     timeout --kill-after=10 "$limit" "$bin/prun" --dvm "$DVM_SESSION_DIR/1" --stdin none -n 1 "$shares" meet "${@:2}" \
