@@ -44,6 +44,7 @@ static void spec_defaults(struct cluster *c)
     c->foreign = false;
     cluster_security_clear(&c->security);
     free_ptr(&c->image);
+    free_ptr(&c->head_claim);
     json_decref(c->template);
     json_decref(c->head_resources);
     c->template = c->head_resources = NULL;
@@ -157,6 +158,41 @@ static int check_template(const json_t *template, struct err *err)
     return 0;
 }
 
+/* Labels of lower-case letters, digits and '-', joined by dots (RFC 1123). */
+static bool is_subdomain(const char *s)
+{
+    static const char ends[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+    for (;;) {
+        size_t len = strcspn(s, ".");
+
+        if (len == 0 || !strchr(ends, s[0]) || !strchr(ends, s[len - 1]) ||
+            strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-") < len)
+            return false;
+        if (!s[len])
+            return true;
+        s += len + 1;
+    }
+}
+
+static int decode_storage(const json_t *head, char **claim, struct err *err)
+{
+    const char *path = "spec.head.storage.claimName", *name = NULL;
+    const json_t *storage = NULL;
+
+    if (field_object(head, "spec.head.storage", &storage, err) ||
+        field_str(storage, path, 253, &name, err))
+        return -1;
+    if (!storage)
+        return 0;
+    if (!name)
+        return err_set(err, "%s is missing", path);
+    if (!is_subdomain(name))
+        return err_set(err, "%s is \"%s\", which cannot be the name of a claim", path, name);
+    *claim = xstrdup(name);
+    return 0;
+}
+
 static int decode_head(const json_t *spec, struct cluster *c, struct err *err)
 {
     const json_t *head = NULL, *resources = NULL;
@@ -165,7 +201,8 @@ static int decode_head(const json_t *spec, struct cluster *c, struct err *err)
     if (field_object(spec, "spec.head", &head, err))
         return -1;
     if (field_int(head, "spec.head.slots", 0, CLUSTER_SLOTS_MAX, &slots, err) ||
-        field_object(head, "spec.head.resources", &resources, err))
+        field_object(head, "spec.head.resources", &resources, err) ||
+        decode_storage(head, &c->head_claim, err))
         return -1;
     c->head_slots = (uint32_t)slots;
     c->head_resources = resources ? json_deep_copy(resources) : NULL;

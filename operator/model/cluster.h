@@ -180,6 +180,7 @@ struct cluster {
     json_t *template; /* NULL: none */
     uint32_t head_slots;
     json_t *head_resources; /* NULL: none */
+    char *head_claim;       /* PersistentVolumeClaim for the head's records; NULL: none */
     struct cluster_drain drain;
     struct cluster_update update;
     struct cluster_security security;

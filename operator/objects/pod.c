@@ -31,6 +31,7 @@
 /* Longer than the end of a head takes: it ends its jobs, and its members park. */
 #define HEAD_GRACE_S 60
 #define GRACE_SLACK_S 30
+#define RECORDS_DIR "/var/lib/dvm"
 
 static json_t *field_env(const char *name, const char *path)
 {
@@ -81,6 +82,12 @@ static void append_faults(json_t *list, const struct api_faults *f)
     append_limit(list, "--head-absence-ms", f->head_absence_ms, usual.head_absence_ms);
 }
 
+/* Members do not have the volume of the head's records: ranks run there. */
+static bool has_records(const struct cluster *c, enum api_role role)
+{
+    return role == API_ROLE_HEAD && c->head_claim;
+}
+
 static json_t *command_line(const struct cluster *c, enum api_role role)
 {
     bool head = role == API_ROLE_HEAD;
@@ -100,6 +107,10 @@ static json_t *command_line(const struct cluster *c, enum api_role role)
     json_array_append_new(a, json_string("--hostname-vpid"));
     if (head)
         json_array_append_new(a, json_string("--keepers"));
+    if (has_records(c, role)) {
+        json_array_append_new(a, json_string("--keep-records"));
+        append_flag(a, "--records-dir", xstrdup(RECORDS_DIR));
+    }
     if (!head && c->drain.mode == API_DRAIN_KILL)
         json_array_append_new(a, json_string("--drain-kill"));
     else if (!head) /* added to the drain deadline: ranks and daemon need time to end */
@@ -130,30 +141,40 @@ static json_t *container_ports(bool head)
     return a;
 }
 
-static json_t *volume_mounts(void)
+static json_t *volume_mounts(bool records)
 {
-    return json_pack("[{s:s, s:s, s:b}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "name", "tls",
-                     "mountPath", "/etc/dvm/tls", "readOnly", 1, "name", "run", "mountPath",
-                     "/run/dvm", "name", "tmp", "mountPath", "/tmp", "name", "shm", "mountPath",
-                     "/dev/shm");
+    json_t *a = json_pack("[{s:s, s:s, s:b}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}]", "name", "tls",
+                          "mountPath", "/etc/dvm/tls", "readOnly", 1, "name", "run", "mountPath",
+                          "/run/dvm", "name", "tmp", "mountPath", "/tmp", "name", "shm",
+                          "mountPath", "/dev/shm");
+
+    if (records)
+        json_array_append_new(a,
+                              json_pack("{s:s, s:s}", "name", "records", "mountPath", RECORDS_DIR));
+    return a;
 }
 
 static json_t *pod_volumes(const struct cluster *c, enum api_role role)
 {
     FREE_AUTO char *secret = xasprintf("%s-%s", c->name, api_role_word(role));
 
-    return json_pack("[{s:s, s:{s:s, s:i}}, {s:s, s:{}}, {s:s, s:{}}, {s:s, s:{s:s, s:s}}]", "name",
-                     "tls", "secret", "secretName", secret, "defaultMode", 0440, "name", "run",
-                     "emptyDir", "name", "tmp", "emptyDir", "name", "shm", "emptyDir", "medium",
-                     "Memory", "sizeLimit", "1Gi");
+    json_t *a = json_pack("[{s:s, s:{s:s, s:i}}, {s:s, s:{}}, {s:s, s:{}}, {s:s, s:{s:s, s:s}}]",
+                          "name", "tls", "secret", "secretName", secret, "defaultMode", 0440,
+                          "name", "run", "emptyDir", "name", "tmp", "emptyDir", "name", "shm",
+                          "emptyDir", "medium", "Memory", "sizeLimit", "1Gi");
+
+    if (has_records(c, role))
+        json_array_append_new(a, json_pack("{s:s, s:{s:s}}", "name", "records",
+                                           "persistentVolumeClaim", "claimName", c->head_claim));
+    return a;
 }
 
 static json_t *daemon_container(const struct cluster *c, enum api_role role, const char *image)
 {
-    json_t *o =
-        json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER, "image",
-                  image, "command", "prted", "args", command_line(c, role), "env", daemon_env(),
-                  "ports", container_ports(role == API_ROLE_HEAD), "volumeMounts", volume_mounts());
+    json_t *o = json_pack("{s:s, s:s, s:[s], s:o, s:o, s:o, s:o}", "name", OBJECTS_CONTAINER,
+                          "image", image, "command", "prted", "args", command_line(c, role), "env",
+                          daemon_env(), "ports", container_ports(role == API_ROLE_HEAD),
+                          "volumeMounts", volume_mounts(has_records(c, role)));
 
     json_object_set_new(o, "livenessProbe", http_probe("/healthz", 10, 6));
     json_object_set_new(o, "readinessProbe", http_probe("/readyz", 2, 1));

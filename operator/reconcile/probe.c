@@ -46,8 +46,9 @@ static char *probe_key(const struct run *run)
                                     ? json_dumps(c->head_resources, JSON_COMPACT | JSON_SORT_KEYS)
                                     : NULL;
 
-    return xasprintf("%s %s %s %s %u %s", c->ns, head ? "head" : "member", image, print,
-                     head ? c->head_slots : 0, resources ? resources : "");
+    return xasprintf("%s %s %s %s %u %s %s", c->ns, head ? "head" : "member", image, print,
+                     head ? c->head_slots : 0, head && c->head_claim ? c->head_claim : "",
+                     resources ? resources : "");
 }
 
 static void make_room(struct reconciler *r)

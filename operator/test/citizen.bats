@@ -73,6 +73,23 @@ dry_pod() {
 }
 names_no_user() { [ "$(kn get sts x -o json | jq -c '.spec.template.spec.securityContext | keys')" = '["runAsNonRoot","seccompProfile"]' ]; }
 
+@test "the head has the volume that spec.head.storage names, and members do not" {
+    start_operator
+    make_cluster 1 '"head": {"storage": {"claimName": "records.x"}}'
+    becomes '{.spec.template.spec.volumes[?(@.name=="records")].persistentVolumeClaim.claimName}' records.x sts/x-head
+    appears sts/x
+    run -0 kn get sts x -o jsonpath='{.spec.template.spec.volumes[?(@.name=="records")].name}'
+    [ -z "$output" ]
+    local storage
+    for storage in '{"claimName": "Records"}' '{"claimName": "a..b"}' '{"claimName": null}'; do
+        run kn patch dvm x --type merge -p "{\"spec\": {\"head\": {\"storage\": $storage}}}"
+        [ "$status" -ne 0 ]
+    done
+    kn patch dvm x --type merge -p '{"spec": {"head": {"storage": null}}}' >&2
+    until_true 30 has_no_records
+}
+has_no_records() { ! kn get sts x-head -o json | grep -q -e records; }
+
 @test "budgets are those of spec.disruption" {
     start_operator
     make_cluster 4 '"disruption": {"maxUnavailable": 2, "headMaxUnavailable": 0}'

@@ -74,6 +74,10 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
     assert_spec_refused("{\"image\": \"\"}", "spec.image is empty");
     assert_spec_refused("{\"head\": []}", "spec.head must be an object");
     assert_spec_refused("{\"head\": {\"slots\": 5000}}", "spec.head.slots is 5000");
+    assert_spec_refused("{\"head\": {\"storage\": \"v\"}}", "spec.head.storage must be an object");
+    assert_spec_refused("{\"head\": {\"storage\": {}}}", "spec.head.storage.claimName is missing");
+    assert_spec_refused("{\"head\": {\"storage\": {\"claimName\": 1}}}",
+                        "spec.head.storage.claimName must be a string");
     assert_spec_refused("{\"drain\": {\"mode\": \"Never\"}}", "drain.mode is \"Never\"");
     assert_spec_refused("{\"drain\": {\"deadlineSeconds\": -1}}", "drain.deadlineSeconds is -1");
     assert_spec_refused("{\"update\": 5}", "spec.update must be an object");
@@ -93,6 +97,20 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
     assert_spec_refused("{\"faults\": {\"headAbsenceSeconds\": 19}}",
                         "the head's absence is 19 s, it must be at least");
     assert_spec_refused("{\"template\": []}", "spec.template must be an object");
+}
+
+static void the_claim_of_the_head_has_the_name_of_an_object(void **state)
+{
+    static const char *const wrong[] = {"",   ".",  "a.",   ".a",  "a..b", "A",
+                                        "-a", "a-", "a.-b", "a_b", "a/b"};
+
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        FREE_AUTO char *spec =
+            xasprintf("{\"head\": {\"storage\": {\"claimName\": \"%s\"}}}", wrong[i]);
+        FREE_AUTO char *why = xasprintf("spec.head.storage.claimName is \"%s\"", wrong[i]);
+
+        assert_spec_refused(spec, why);
+    }
 }
 
 static void a_template_may_not_change_the_daemons_command(void **state)
@@ -412,7 +430,7 @@ static void an_identity_fits_a_certificate_for_the_longest_names(void **state)
     assert_string_equal(long_one, c.uid);
 }
 
-static void security_disruption_and_manager_are_decoded(void **state)
+static void security_disruption_manager_and_storage_are_decoded(void **state)
 {
     json_t *o =
         parse("{\"metadata\": {\"name\": \"x\", \"namespace\": \"n\", \"uid\": \"u\", "
@@ -420,7 +438,8 @@ static void security_disruption_and_manager_are_decoded(void **state)
               "\"annotations\": {\"dvm.openpmix.io/dry-run\": \"skip\"}}, "
               "\"spec\": {\"security\": {\"runAsUser\": \"FromNamespace\", "
               "\"authorityRevision\": 3, \"issuerRef\": {\"name\": \"i\"}}, "
-              "\"disruption\": {\"maxUnavailable\": 0}, \"managedBy\": \"other/one\"}}");
+              "\"disruption\": {\"maxUnavailable\": 0}, \"managedBy\": \"other/one\", "
+              "\"head\": {\"storage\": {\"claimName\": \"x-1.records\"}}}}");
     struct cluster c;
     struct err err = {0};
 
@@ -437,6 +456,7 @@ static void security_disruption_and_manager_are_decoded(void **state)
     assert_true(c.foreign);
     assert_true(c.untried);
     assert_string_equal(c.queue, "q");
+    assert_string_equal(c.head_claim, "x-1.records");
     cluster_free(&c);
     json_decref(o);
 }
@@ -445,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_spec_with_a_wrong_field_is_refused_with_its_path),
+        cmocka_unit_test(the_claim_of_the_head_has_the_name_of_an_object),
         cmocka_unit_test(a_template_may_not_change_the_daemons_command),
         cmocka_unit_test(a_name_that_is_impossible_for_its_pods_is_refused),
         cmocka_unit_test(an_object_without_metadata_is_refused),
@@ -453,7 +474,7 @@ int main(void)
         cmocka_unit_test(metadata_and_conditions_are_decoded_without_the_record),
         cmocka_unit_test(many_targets_are_a_range_and_few_are_a_list_too),
         cmocka_unit_test(a_whole_spec_is_decoded),
-        cmocka_unit_test(security_disruption_and_manager_are_decoded),
+        cmocka_unit_test(security_disruption_manager_and_storage_are_decoded),
         cmocka_unit_test(a_record_survives_encoding_and_decoding),
         cmocka_unit_test(an_older_answer_does_not_set_a_campaign_back),
         cmocka_unit_test(the_jobs_that_a_status_names_are_bounded),

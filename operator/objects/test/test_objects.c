@@ -331,6 +331,36 @@ static void the_head_alone_has_its_records_kept_by_members(void **state)
     json_decref(members);
 }
 
+static void the_head_alone_has_the_volume_of_its_records(void **state)
+{
+    static const enum cluster_child sets[] = {CLUSTER_HEAD_SET, CLUSTER_MEMBER_SET};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct cluster c = sample();
+        json_t *without = objects_build(&c, sets[i], 1, "img");
+
+        c.head_claim = (char *)"claim";
+        json_t *with = objects_build(&c, sets[i], 1, "img");
+        json_t *volumes = at(with, "spec.template.spec.volumes");
+        json_t *mounts = at(with, "spec.template.spec.containers.0.volumeMounts");
+
+        assert_false(names_arg(without, "--keep-records") || names_arg(without, "--records-dir"));
+        assert_null(by_name(at(without, "spec.template.spec.volumes"), "records"));
+        if (sets[i] == CLUSTER_HEAD_SET) {
+            assert_true(names_arg(with, "--keep-records") && names_arg(with, "--keepers"));
+            assert_true(has_arg(with, "--records-dir", "/var/lib/dvm"));
+            assert_string_equal(
+                text(by_name(volumes, "records"), "persistentVolumeClaim.claimName"), "claim");
+            assert_string_equal(text(by_name(mounts, "records"), "mountPath"), "/var/lib/dvm");
+            assert_string_not_equal(objects_applied(without), objects_applied(with));
+        } else {
+            assert_true(json_equal(without, with));
+        }
+        json_decref(without);
+        json_decref(with);
+    }
+}
+
 static int64_t grace(enum api_drain_mode mode, int64_t deadline_s)
 {
     struct cluster c = sample();
@@ -512,6 +542,19 @@ static void what_concerns_members_alone_is_no_change_of_the_head(void **state)
     json_decref(a);
 }
 
+/* No member has shown that the volume works. */
+static void a_volume_for_the_head_does_not_have_its_pod_replaced(void **state)
+{
+    struct cluster c = sample();
+    json_t *a = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
+
+    c.head_claim = (char *)"claim";
+    json_t *b = objects_build(&c, CLUSTER_HEAD_SET, 1, "img");
+    assert_string_equal(spec_of(a), spec_of(b));
+    json_decref(a);
+    json_decref(b);
+}
+
 static void certificates_have_the_names_of_their_daemons(void **state)
 {
     struct cluster c = sample();
@@ -657,12 +700,14 @@ int main(void)
         cmocka_unit_test(pods_are_of_the_restricted_level),
         cmocka_unit_test(limits_of_faults_are_written_unless_they_are_the_defaults),
         cmocka_unit_test(the_head_alone_has_its_records_kept_by_members),
+        cmocka_unit_test(the_head_alone_has_the_volume_of_its_records),
         cmocka_unit_test(the_termination_grace_follows_from_the_drain),
         cmocka_unit_test(a_template_adds_and_replaces_by_name),
         cmocka_unit_test(the_head_has_resources_of_its_own),
         cmocka_unit_test(the_fingerprint_covers_everything_but_the_size),
         cmocka_unit_test(a_members_pod_tells_a_changed_spec_from_a_changed_operator),
         cmocka_unit_test(what_concerns_members_alone_is_no_change_of_the_head),
+        cmocka_unit_test(a_volume_for_the_head_does_not_have_its_pod_replaced),
         cmocka_unit_test(certificates_have_the_names_of_their_daemons),
         cmocka_unit_test(a_probe_pod_is_the_template_with_another_name),
         cmocka_unit_test(the_user_of_the_pods_is_that_of_the_spec_or_of_the_namespace),
