@@ -342,6 +342,7 @@ static int open_records(struct daemon *d, struct buf *heritage, struct err *err)
     const char *dir = d->opts.records_dir ? d->opts.records_dir : d->opts.session_dir;
     FREE_AUTO char *path = xasprintf("%s/records", dir);
 
+    (void)mkdir(dir, 0700); /* on a new volume it is not there; a failure shows when the file is opened */
     d->records = records_open(path, heritage, err);
     if (d->records)
         return 0;

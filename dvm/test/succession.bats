@@ -234,13 +234,22 @@ crash_member() {
     grep -q 'those of the volume are taken' "$DVM_SESSION_DIR/0/prted.log"
 }
 
+@test "a head makes its directory on a new volume, and the file has its records once it has asked" {
+    start_dvm 1
+    kill_head
+    head_line+=(--keepers --records-dir "$BATS_TEST_TMPDIR/new")
+    start_heir
+    eventually kept_by 1
+    [ -s "$BATS_TEST_TMPDIR/new/records" ]
+}
+
 @test "a head whose volume cannot be read says so, and its members alone keep the records" {
     start_dvm 2
     kill_head
-    head_line+=(--keepers --records-dir "$BATS_TEST_TMPDIR/absent")
+    head_line+=(--keepers --records-dir "$BATS_TEST_TMPDIR/absent/deep")
     start_heir
     eventually kept_by 2
-    grep -q 'records of the head, .*/absent/records: opening it: .*: members alone keep the records' "$DVM_SESSION_DIR/0/prted.log"
+    grep -q 'records of the head, .*/absent/deep/records: opening it: .*: members alone keep the records' "$DVM_SESSION_DIR/0/prted.log"
     prun -n 2 true
 }
 

@@ -31,7 +31,7 @@
 /* Longer than the end of a head takes: it ends its jobs, and its members park. */
 #define HEAD_GRACE_S 60
 #define GRACE_SLACK_S 30
-#define RECORDS_DIR "/var/lib/dvm"
+#define RECORDS_DIR "/var/lib/dvm" /* each DvmCluster has a directory there, named by its uid */
 
 static json_t *field_env(const char *name, const char *path)
 {
@@ -109,7 +109,7 @@ static json_t *command_line(const struct cluster *c, enum api_role role)
         json_array_append_new(a, json_string("--keepers"));
     if (has_records(c, role)) {
         json_array_append_new(a, json_string("--keep-records"));
-        append_flag(a, "--records-dir", xstrdup(RECORDS_DIR));
+        append_flag(a, "--records-dir", xasprintf(RECORDS_DIR "/%s", c->uid));
     }
     if (!head && c->drain.mode == API_DRAIN_KILL)
         json_array_append_new(a, json_string("--drain-kill"));

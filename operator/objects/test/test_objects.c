@@ -348,7 +348,7 @@ static void the_head_alone_has_the_volume_of_its_records(void **state)
         assert_null(by_name(at(without, "spec.template.spec.volumes"), "records"));
         if (sets[i] == CLUSTER_HEAD_SET) {
             assert_true(names_arg(with, "--keep-records") && names_arg(with, "--keepers"));
-            assert_true(has_arg(with, "--records-dir", "/var/lib/dvm"));
+            assert_true(has_arg(with, "--records-dir", "/var/lib/dvm/u1"));
             assert_string_equal(
                 text(by_name(volumes, "records"), "persistentVolumeClaim.claimName"), "claim");
             assert_string_equal(text(by_name(mounts, "records"), "mountPath"), "/var/lib/dvm");
