@@ -310,7 +310,14 @@ static bool has_lost_all(const char *text)
     return nlost && strncmp(end, " of ", 4) == 0 && strtoul(end + 4, NULL, 10) == nlost;
 }
 
-#define LOST_WITH " daemon (vpid " /* "lost with its" or, of several ranks, "with their" */
+/* Of one rank, or of several: "was lost with its daemon (vpid 3)". */
+static const char *find_lost_with(const char *text)
+{
+    const char *its = strstr(text, "was lost with its daemon (vpid ");
+    const char *their = strstr(text, "were lost with their daemon (vpid ");
+
+    return its && (!their || its < their) ? its : their;
+}
 
 bool check_was_cut(const struct check *c, const struct msg_target *id, uint64_t since_ms)
 {
@@ -348,13 +355,13 @@ static bool ends_with_its_daemon(const char *text)
 bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start)
 {
     const char *where = strstr(j->text, "(vpid ");
-    const char *lost = strstr(j->text, LOST_WITH);
+    const char *lost = find_lost_with(j->text);
     const struct seen_life *life, *tmp;
     const struct seen_life *home = life_of(c, j->home, j->home_epoch);
     uint32_t vpid;
 
     if (lost && (j->exit_code == EXIT_CODE_LOST || fails_at_start || has_lost_all(j->text)))
-        where = lost + strlen(LOST_WITH) - strlen("(vpid ");
+        where = strstr(lost, "(vpid ");
     else if (j->exit_code != EXIT_CODE_LOST)
         return false;
     if (home->lost || (home->left && ends_with_its_daemon(j->text)))

@@ -176,7 +176,7 @@ struct check {
     uint8_t began[SIM_NODES_MAX]; /* and when its turn began */
     bool settled;                 /* the head's turn has ended */
     bool acts;                    /* actions of the head's last turn have been carried out */
-    bool waited;                  /* some of an earlier turn waited for keepers after it */
+    bool waited;                  /* those of an earlier turn waited for keepers then */
     uint64_t used[SIM_NODES_MAX]; /* slots by the records of jobs */
     uint32_t held[SIM_NODES_MAX][SIM_SLOTS_MAX]; /* CPUs by the records of jobs */
     uint64_t next_event;

@@ -181,6 +181,7 @@
     X(EPOCH_AGAIN, "two heirs of the same records have the same epoch")                            \
     X(ENDED_AGAIN, "a daemon does not end a job of a client that it does not know")                \
     X(OTHER_MAP, "a head does not compare the map of a job with that of its daemons")              \
+    X(REPORT_BELIEVED, "a head ends a job whose map a daemon reports that has no part in it")      \
     X(FORMER_WELCOME, "a member links to a former head although it knows the next one")            \
     X(CLOCK_KEPT, "a head that refuses records keeps the clock that they give")                    \
     X(NAME_AGAIN, "an heir gives the names of jobs and campaigns that were lost to others")        \

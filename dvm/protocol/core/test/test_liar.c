@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "dvm/protocol/core/local_private.h"
 #include "dvm/protocol/core/test/dvm.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
@@ -79,11 +80,30 @@ static void c25_a_member_cannot_report_the_loss_of_another_member(void **state)
     sim_destroy(s);
 }
 
+/* It reports the job as one that it runs itself. */
+static void c25_a_member_cannot_end_a_job_of_others_by_reporting_another_map(void **state)
+{
+    const struct sim_want want = {.ranks = 1, .run_ms = 2000, .nhosts = 1, .hosts = {1}};
+    struct sim *s = four_members();
+    size_t job = sim_submit_job(s, 2, &want);
+    struct job_node node = {.vpid = 4, .epoch = target_of(s, 4).epoch.ctr, .host = "node4"};
+    struct msg report = {.type = MSG_LOCAL_JOB};
+
+    sim_for(s, 500);
+    assert_int_equal(sim_ranks(s, 1), 1);
+    report.local_job.map = *local_find_any(sim_core(s, 1), sim_job(s, job)->nspace)->launch;
+    report.local_job.map.nodes = &node;
+    send_as_member(s, 4, VPID_HEAD, &report);
+    dvm_wait_job(s, job, 0);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c25_a_member_cannot_report_that_another_member_has_left),
         cmocka_unit_test(c25_a_member_cannot_report_the_loss_of_another_member),
+        cmocka_unit_test(c25_a_member_cannot_end_a_job_of_others_by_reporting_another_map),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

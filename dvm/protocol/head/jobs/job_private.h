@@ -80,6 +80,7 @@ struct jobs {
     struct job *by_nspace;
     size_t n;
     uint64_t inherited; /* number of the last job of the former head; 0: there was none */
+    bool lacking;       /* the records of the former head may lack its last ones */
     uint64_t turn;      /* inputs so far */
     uint64_t kin_mark;
     uint64_t changes;

@@ -12,8 +12,9 @@
  * A detached job whose client was at the head goes on too. This process is its submitter's daemon:
  * the epoch in its record is that of a former process.
  *
- * Invariants: a job of which no daemon was lost goes on. The order of the queue is that of the
- * numbers. A client gets the end of its job, or is notified that the head does not know the job. */
+ * Invariants: a job of which no daemon was lost goes on, unless the records lack its launch or its
+ * end. The order of the queue is that of the numbers. A client gets the end of its job, or is
+ * notified that the head does not know the job. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 #include "dvm/protocol/state/state.h"
@@ -161,6 +162,7 @@ void jobs_resume(struct jobs *js, bool lacking)
 {
     struct job *j;
 
+    js->lacking = lacking;
     DL_FOREACH(js->list, j)
     {
         if (lacking)
@@ -307,6 +309,17 @@ static bool is_its_map(const struct job *j, const struct job_launch *l)
            memcmp(own->rank_app, l->rank_app, l->nranks * sizeof(*l->rank_app)) == 0;
 }
 
+/* The former head has accepted the job, and may have launched it in records that are lost. A member
+ * that lies can say so of such jobs only. */
+static bool may_be_launched(const struct jobs *js, uint32_t from, const struct job *j,
+                            const struct job_launch *l)
+{
+    int node = job_launch_node(l, from);
+
+    return js->lacking && j->kept->accepted.number <= js->inherited && node >= 0 &&
+           job_node_current(js, &l->nodes[node]);
+}
+
 /* The records may lack the launch of a job. Then it has no map here, or has got another one since,
  * and some of its ranks would be there twice: it ends. */
 void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l)
@@ -317,7 +330,7 @@ void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l)
         end_unknown(js, from, l->nspace);
         return;
     }
-    if (is_its_map(j, l))
+    if (is_its_map(j, l) || !may_be_launched(js, from, j, l))
         return;
     if (!job_sent(j) || job_launch_node(&j->map, from) < 0)
         end_there(js, from, l->nspace, EXIT_CODE_LOST);
