@@ -5,15 +5,26 @@
 # Usage: beside.sh COMMAND...: a line for bash each
 set -uo pipefail
 
+readonly GRACE_S=10 # between the request to end and SIGKILL
 dir=$(mktemp -d)
-pids=() # of the others; each has a process group of its own, so that a signal can end all of it
+pids=() # each has a process group of its own, so that a signal can end all of it
 
+# end_group PID SIGNAL: waits for its end for a while.
 # shellcheck disable=SC2317 # by the trap
+end_group() {
+    local until=$((SECONDS + GRACE_S))
+    kill -"$2" -- "-$1" 2> /dev/null
+    while kill -0 -- "-$1" 2> /dev/null && [ "$SECONDS" -lt "$until" ]; do read -rt 0.1 <> <(:); done
+}
+
+# shellcheck disable=SC2317
 finish() {
     local i
+    for i in "${!pids[@]}"; do kill -TERM -- "-${pids[i]}" 2> /dev/null; done
     for i in "${!pids[@]}"; do
-        kill -- "-${pids[i]}" 2> /dev/null
-        cat "$dir/$i"
+        end_group "${pids[i]}" TERM
+        end_group "${pids[i]}" KILL
+        [ ! -e "$dir/$i" ] || cat "$dir/$i"
     done
     rm -rf "$dir"
 }
@@ -28,16 +39,17 @@ run_one() {
 }
 
 set -m
+run_one "$1" < /dev/null &
+pids[1]=$!
 for i in $(seq 2 $#); do
     run_one "${!i}" > "$dir/$i" 2>&1 < /dev/null &
     pids[i]=$!
 done
 set +m
 failed=0
-run_one "$1" || failed=1
 for i in "${!pids[@]}"; do
     wait "${pids[i]}" || failed=1
-    cat "$dir/$i"
     unset "pids[$i]"
+    [ ! -e "$dir/$i" ] || cat "$dir/$i"
 done
 exit "$failed"
