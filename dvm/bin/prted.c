@@ -423,6 +423,8 @@ static int complete_cmdline(struct cmdline *c, struct err *err)
         return err_set(err, "a member needs --vpid (from 1 on) or --hostname-vpid, and --head");
     if (c->head && c->last_vpid)
         return err_set(err, "$" FORKSERVER_LAST " is for members");
+    if (c->o.records_dir && (c->member || !c->o.keep_records))
+        return err_set(err, "--records-dir needs --role head and --keep-records");
     if (c->head)
         c->o.vpid = 0;
     if (!c->o.host_name)

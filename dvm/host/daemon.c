@@ -336,17 +336,17 @@ static int make_pmix(struct daemon *d, const struct spawner_handle *spawner, str
 }
 
 /* *heritage gets the records of the head's former process. A head with keepers can do without its
- * file, but not beside a head that has it. */
+ * file: a former head that hangs may have it still. */
 static int open_records(struct daemon *d, struct buf *heritage, struct err *err)
 {
     const char *dir = d->opts.records_dir ? d->opts.records_dir : d->opts.session_dir;
     FREE_AUTO char *path = xasprintf("%s/records", dir);
 
-    (void)mkdir(dir, 0700); /* on a new volume it is not there; a failure shows when the file is opened */
+    (void)mkdir(dir, 0700); /* of a new volume; a failure shows when the file is opened */
     d->records = records_open(path, heritage, err);
     if (d->records)
         return 0;
-    if (!d->opts.keepers || err->code == EWOULDBLOCK)
+    if (!d->opts.keepers)
         return -1;
     log_error("%s: members alone keep the records", err->msg);
     buf_reset(heritage);
@@ -388,6 +388,7 @@ static int make_core(struct daemon *d, uint16_t join_port, struct err *err)
     }
     if (o.keeps_records && open_records(d, &heritage, err) < 0)
         return -1;
+    o.keeps_records = d->records;
     o.heritage = heritage.len ? heritage.data : NULL;
     o.heritage_len = heritage.len;
     d->parts.core = core_create(&o, loop_now_ms(d->loop), loop_wall_ms());

@@ -143,6 +143,11 @@ refused() {
     refused '--records-dir: "records" is not allowed' prted --role head --records-dir records
 }
 
+@test "prted refuses a directory of the records without the option that keeps them" {
+    refused "--records-dir needs --role head and --keep-records" prted --role head --cluster t/x --tls-dir /nowhere \
+        --session-dir "$BATS_TEST_TMPDIR/s" --records-dir /records
+}
+
 @test "prte and prted refuse limits of faults that contradict each other, and start nothing" {
     refused "the link grace is 6 s, it must be at most the silence, 5 s" prte start -n 1 --link-grace 6 --silence 5
     refused "twice the link grace, 18 s" prte run --silence 8 --head-absence 17.999 -- true

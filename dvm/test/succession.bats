@@ -3,7 +3,7 @@
 # The head's process is killed and started again by hand, without its supervisor: jobs, members and the size of the DVM
 # stay (docs/head.md).
 
-# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash and bats; each test changes its own copy
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it
 
 bats_require_minimum_version 1.5.0

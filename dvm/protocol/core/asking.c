@@ -380,8 +380,8 @@ static void answer_caller(struct core *c, const struct asking_caller *x)
     msg_free(&m);
 }
 
-/* A member of the same incarnation has a later table or epoch: who kept these records was left
- * behind. */
+/* A member of the same incarnation has a later table or epoch: the records are not the last
+ * ones. */
 static bool is_ahead(const struct core *c, struct epoch epoch, uint64_t version)
 {
     return epoch.inc == head_incarnation(c->head) &&

@@ -310,8 +310,8 @@ void client_ask_all(struct core *c)
     }
 }
 
-/* A former head has reported its end, in records that are lost, and the new one has begun it
- * again. */
+/* A former head has reported the end of the job in records that are lost, and the new one has begun
+ * the job again. */
 static void end_unknown(struct core *c, const char *nspace)
 {
     struct msg m = {.type = MSG_SIGNAL, .signal = {(char *)nspace, 0}};

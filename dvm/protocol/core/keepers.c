@@ -73,7 +73,7 @@ static void release_actions(struct core *c)
 
 bool keepers_may_hand_over(const struct core *c)
 {
-    bool may = c->keepers.begins;
+    bool may = c->keepers.begins || (c->opts.keepers && c->opts.keeps_records);
 
     for (size_t i = 0; i < c->keepers.n; i++)
         may |= c->keepers.streams[i].in_sync;

@@ -9,9 +9,9 @@
  * knows of its jobs; a question for each client that waits for a job; each request for another size
  * whose answer or end is to come.
  *
- * Invariants: a message that was acknowledged is in the records. So a message is processed by one
- * of the two heads at least, and each report is counted once. Frames of the former head are of an
- * earlier epoch, which is refused.
+ * Invariants: a message that was acknowledged is in the records, unless they come from a keeper
+ * that was left behind. So a message is processed by one of the two heads at least, and each report
+ * is counted once. Frames of the former head are of an earlier epoch, which is refused.
  *
  * Failures: records that cannot be taken are reported, and a new incarnation begins. Messages of
  * services to the head end with its epoch, as those to any daemon. Output goes again: a detached

@@ -169,6 +169,25 @@ static void records_of_an_incarnation_that_most_members_have_left_are_not_taken(
     sim_destroy(s);
 }
 
+static void sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t before = incarnation(s);
+
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        sim_crash(s, v);
+    sim_for(s, 20000); /* they are lost */
+    assert_int_equal(core_stats(sim_core(s, 0)).keepers, 0);
+    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    core_sigterm(sim_core(s, 0));
+    sim_drain(s, 0);
+    sim_for(s, 2000);
+    assert_null(sim_core(s, 0));
+    start_head(s);
+    assert_true(incarnation(s) == before);
+    sim_destroy(s);
+}
+
 /* All pods of the DVM were deleted, and come again. */
 static void the_records_of_a_volume_are_taken_if_no_member_is_left(void **state)
 {
@@ -214,6 +233,7 @@ int main(void)
         cmocka_unit_test(the_records_of_keepers_are_taken_before_those_of_a_volume),
         cmocka_unit_test(damaged_records_of_a_volume_are_not_taken),
         cmocka_unit_test(records_of_an_incarnation_that_most_members_have_left_are_not_taken),
+        cmocka_unit_test(sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync),
         cmocka_unit_test(the_records_of_a_volume_are_taken_if_no_member_is_left),
         cmocka_unit_test(the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones),
     };
