@@ -56,11 +56,11 @@ EOT
 run_point() {
     export MEMORY_DIR=$top/$1 MEMORY_FAIL=$1 DVM_SESSION_DIR=$top/$1/d
     mkdir "$MEMORY_DIR"
-    if timeout --kill-after=5 20 "$top/bin/prte" start -n 1 --slots 1 > "$MEMORY_DIR/start" 2>&1; then
-        timeout --kill-after=5 20 "$bin/prun" -n 1 echo ran > "$MEMORY_DIR/job" 2>&1 || true
-        timeout --kill-after=5 20 "$top/bin/prte" stop > "$MEMORY_DIR/stop" 2>&1 || true
+    if timeout --kill-after=5 60 "$top/bin/prte" start -n 1 --slots 1 > "$MEMORY_DIR/start" 2>&1; then
+        timeout --kill-after=5 60 "$bin/prun" -n 1 echo ran > "$MEMORY_DIR/job" 2>&1 || true
+        timeout --kill-after=5 60 "$top/bin/prte" stop > "$MEMORY_DIR/stop" 2>&1 || true
     fi
-    timeout 10 tail --pid="$(cat "$MEMORY_DIR/pid")" -f /dev/null || true
+    timeout 30 tail --pid="$(cat "$MEMORY_DIR/pid")" -f /dev/null || true
     end_left "$DVM_SESSION_DIR"
 }
 
