@@ -474,15 +474,16 @@ static void forget_kept(struct asking *a, uint64_t now_ms)
     a->got = (struct buf){0};
 }
 
-/* Another keeper is not kept waiting for long. */
+/* A keeper with the same records is asked soon; one with older ones, which lack what others have
+ * seen, only when this one counts as silent. */
 static uint64_t records_due(const struct core *c)
 {
     const struct asking *a = &c->asking;
-    const struct asking_caller *x;
+    const struct asking_caller *from = find_caller(a, a->from), *x;
 
     DL_FOREACH(a->callers, x)
     {
-        if (x->kept.ctr && x->conn != a->from)
+        if (x->kept.ctr && x != from && !(from && is_better(a, from, x)))
             return a->from_ms + ASKING_MORE_MS;
     }
     return a->from_ms + c->opts.ack_ms;

@@ -98,14 +98,15 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         uint64_t seed;
         uint32_t nodes;
     } seeds[] = {
-        {100699, 17},        /* the checker: a request ends with the process of the head, although
-                                the next one has the same epoch */
-        {100783, 15},        /* the checker: a keeper was expected to be believed that had answered
-                                and then left */
-        {100127, 16},        /* the same, its connection had broken */
-        {810942574957u, 64}, /* the checker: the head of an earlier incarnation goes on */
-        {810942575223u, 12}, /* the same */
-        {235681123738u, 3},  /* an heir gave the name of a job that was lost to another one */
+        {100699, 17}, /* the checker: a request ends with the process of the head, although
+                         the next one has the same epoch */
+        {100783, 15}, /* the checker: a keeper was expected to be believed that had answered
+                         and then left */
+        {100127, 16}, /* the same, its connection had broken */
+        {23782368354718012, 4},  /* older records were taken while the best keeper was slow */
+        {810942574957u, 64},     /* the checker: the head of an earlier incarnation goes on */
+        {810942575223u, 12},     /* the same */
+        {235681123738u, 3},      /* an heir gave the name of a job that was lost to another one */
         {46175533342427983, 3},  /* the name of an application's campaign */
         {7912621150236930, 3},   /* a job whose end was lost waited for the files of its client */
         {71795351819236513, 9},  /* a job was launched by two heads with two maps */
