@@ -128,6 +128,15 @@ static bool is_for_predecessor(const struct check *c, uint32_t vpid, const struc
            m->key.dst_epoch.inc == own.inc && m->key.dst_epoch.ctr < own.ctr;
 }
 
+/* Its epoch, or the one that it has given up in this input, after it took the message. */
+static bool is_its_epoch(const struct check *c, uint32_t vpid, struct epoch epoch)
+{
+    const struct seen_node *n = &c->nodes[vpid];
+
+    return epoch_eq(epoch, core_inspect_epoch(sim_core(c->sim, vpid))) ||
+           (n->settled_life == n->life && epoch_eq(epoch, n->settled));
+}
+
 static void on_app(struct check *c, uint32_t vpid, const struct out_app *act)
 {
     struct test_msg m;
@@ -138,7 +147,7 @@ static void on_app(struct check *c, uint32_t vpid, const struct out_app *act)
     memcpy(&m, act->data.data, sizeof(m));
     if (is_for_predecessor(c, vpid, &m))
         return;
-    if (m.key.dst != vpid || !epoch_eq(m.key.dst_epoch, core_inspect_epoch(sim_core(c->sim, vpid))))
+    if (m.key.dst != vpid || !is_its_epoch(c, vpid, m.key.dst_epoch))
         check_fail(c, "stale-epoch", "vpid %u got a message for epoch %llu of vpid %u", vpid,
                    (unsigned long long)m.key.dst_epoch.ctr, m.key.dst);
     s = stream_of(c, &m.key);

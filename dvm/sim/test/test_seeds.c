@@ -84,6 +84,8 @@ static void seeds_that_once_failed_pass(void **state)
                                       participant gave its epoch up */
         {16, 70590623286648047, 25}, /* the checker: a job that could not start on one daemon lost
                                         it, and one rank with each of its others */
+        {16, 21334255536410872, 17}, /* the checker: a message came in the input in which its
+                                        receiver gave its epoch up */
         {16, 4998826807249604, 15},  /* the checker: a daemon was removed while it was cut off, and
                                         gave up before it learned of it */
     };
