@@ -319,14 +319,38 @@ static const char *find_lost_with(const char *text)
     return its && (!their || its < their) ? its : their;
 }
 
+struct link_look {
+    const struct link_key *of;
+    bool up;
+};
+
+static void look_at_link(void *arg, uint32_t vpid, struct epoch e)
+{
+    struct link_look *l = arg;
+
+    l->up |= vpid == l->of->vpid && epoch_eq(e, l->of->epoch);
+}
+
+/* It was up after the last input, and may have broken in this one. */
+static bool is_still_up(const struct check *c, const struct seen_link *x)
+{
+    const struct core *core = sim_core(c->sim, x->id.at);
+    struct link_look l = {.of = &x->id, .up = !core};
+
+    if (core)
+        core_inspect_links(core, look_at_link, &l);
+    return l.up;
+}
+
 bool check_was_cut(const struct check *c, const struct msg_target *id, uint64_t since_ms)
 {
     const struct seen_link *x, *tmp;
 
     HASH_ITER(hh, c->links, x, tmp)
     {
-        if (x->seen && !x->up && x->id.vpid == id->vpid && epoch_eq(x->id.epoch, id->epoch) &&
-            x->up_ms + sim_faults(c->sim).silence_ms >= since_ms)
+        if (!x->seen || x->id.vpid != id->vpid || !epoch_eq(x->id.epoch, id->epoch))
+            continue;
+        if (x->up ? !is_still_up(c, x) : x->up_ms + sim_faults(c->sim).silence_ms >= since_ms)
             return true;
     }
     return false;

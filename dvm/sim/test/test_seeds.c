@@ -86,6 +86,8 @@ static void seeds_that_once_failed_pass(void **state)
                                         it, and one rank with each of its others */
         {16, 21334255536410872, 17}, /* the checker: a message came in the input in which its
                                         receiver gave its epoch up */
+        {16, 52098332664010332, 3},  /* the checker: the last link to a target broke in the input in
+                                        which its removal began */
         {16, 4998826807249604, 15},  /* the checker: a daemon was removed while it was cut off, and
                                         gave up before it learned of it */
     };

@@ -109,8 +109,10 @@ static void c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch(void **state
 }
 
 struct link_look {
-    uint64_t known; /* epoch of the head */
-    bool older;     /* a link leads to an earlier one */
+    uint64_t known;     /* epoch of the head */
+    bool older;         /* a link leads to an earlier one */
+    struct epoch ahead; /* at a head: of the last member, if that one knows a later head */
+    bool welcomed;      /* a link leads to it */
 };
 
 static void look_at_link(void *arg, const struct core_inspect_peer *p)
@@ -118,6 +120,7 @@ static void look_at_link(void *arg, const struct core_inspect_peer *p)
     struct link_look *l = arg;
 
     l->older |= p->vpid == VPID_HEAD && p->epoch.ctr < l->known;
+    l->welcomed |= p->vpid == MEMBERS && !epoch_none(l->ahead) && epoch_eq(p->epoch, l->ahead);
 }
 
 static void refuse_older_link(void *arg, uint32_t vpid)
@@ -125,8 +128,10 @@ static void refuse_older_link(void *arg, uint32_t vpid)
     struct sim *s = arg;
     struct link_look l = {.known = known_epoch(s, vpid)};
 
+    if (vpid == VPID_HEAD && known_epoch(s, MEMBERS) > l.known)
+        l.ahead = core_inspect_epoch(sim_core(s, MEMBERS));
     core_inspect_peers(sim_core(s, vpid), look_at_link, &l);
-    assert_false(l.older);
+    assert_false(l.older || l.welcomed);
 }
 
 /* Vpid 1 is cut off while two heirs follow each other. Then the others are, and a head goes on with
