@@ -159,7 +159,8 @@ static uint64_t cut_since(const struct check *c, const struct seen_campaign *k)
     return k->removes_since > absence_ms ? k->removes_since - absence_ms : 0;
 }
 
-/* It runs in the epoch that the shrink removes, and has not processed that. */
+/* It runs in the epoch that the shrink removes, and has not processed that. The daemon above may
+ * have lost it while that one was cut off itself, so that it could not report it. */
 static bool is_unheard(const struct check *c, const struct seen_campaign *k,
                        const struct resize_target *t)
 {
@@ -168,7 +169,8 @@ static bool is_unheard(const struct check *c, const struct seen_campaign *k,
 
     return x && k->own[t->vpid / 64] >> t->vpid % 64 & 1 &&
            epoch_eq(core_inspect_epoch(x), t->epoch) && core_state(x) == CORE_WIRED &&
-           !check_was_cut(c, &id, cut_since(c, k)) && !check_was_lost(c, &id);
+           !check_was_cut(c, &id, cut_since(c, k), sim_faults(c->sim).head_absence_ms) &&
+           !check_was_lost(c, &id);
 }
 
 void check_shrink(struct check *c, struct seen_campaign *k, const struct resize_campaign *x)

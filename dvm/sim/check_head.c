@@ -150,7 +150,7 @@ static void check_event(struct check *c, const struct api_event *e)
 
     if (e->type == API_EVENT_DAEMON_LOST) {
         c->lost_now = true;
-        check_loss(c, e->vpid, e->epoch);
+        check_loss(c, e->vpid, e->epoch, e->cause);
     }
     if (e->type == API_EVENT_DAEMON_DEPARTED)
         check_departed(c, e->vpid, e->epoch);

@@ -248,11 +248,13 @@ void check_lives(struct check *c, const struct members *m);
 void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len);
 /* A frame that its neighbour has sent arrives at `at`. */
 void check_heard(struct check *c, uint32_t at, const struct frame *f);
-void check_loss(struct check *c, uint32_t vpid, uint64_t ctr);
+void check_loss(struct check *c, uint32_t vpid, uint64_t ctr, const char *cause);
 /* The head has a report; it has removed a member. */
 void check_told(struct check *c, const struct frame *f, struct cur *body);
-/* A daemon has lost its links to that epoch since then, or shortly before. */
-bool check_was_cut(const struct check *c, const struct msg_target *id, uint64_t since_ms);
+/* A daemon has lost its links to that epoch since then, or shortly before; another one than the
+ * head up to so long before. */
+bool check_was_cut(const struct check *c, const struct msg_target *id, uint64_t since_ms,
+                   uint64_t member_ms);
 bool check_was_lost(const struct check *c, const struct msg_target *id);
 void check_removed(struct check *c, uint64_t version);
 void check_left(struct check *c, uint32_t vpid, struct epoch before, const struct core *now);

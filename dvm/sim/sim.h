@@ -60,7 +60,7 @@ struct sim_job { /* a job as its submitter sees it */
     bool accepted, done;
     char nspace[64];
     int exit_code;
-    char text[256];
+    char text[1024];
     enum job_state state;
     bool gone;          /* the submitter */
     uint32_t home;      /* where it was submitted, */

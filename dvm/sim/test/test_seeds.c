@@ -88,6 +88,10 @@ static void seeds_that_once_failed_pass(void **state)
                                         receiver gave its epoch up */
         {16, 52098332664010332, 3},  /* the checker: the last link to a target broke in the input in
                                         which its removal began */
+        {16, 27151900431287645, 10}, /* the checker: a target's parent was cut off for long, and
+                                        could not report that the target's link was broken */
+        {16, 46944371266233407, 4},  /* the checker: more than the limit waited for a daemon */
+        {16, 32399888847998282, 12}, /* the checker: it cut the text of a job that was aborted */
         {16, 4998826807249604, 15},  /* the checker: a daemon was removed while it was cut off, and
                                         gave up before it learned of it */
     };
