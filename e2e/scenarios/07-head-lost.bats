@@ -227,15 +227,21 @@ teardown() {
     stop_background
 }
 
-@test "head lost, and both keepers while there is no head: jobs end with a reason, members join the next incarnation" {
-    local code=0 v
-    have 3
-    remember 3
-    hold job 1,2,3 "$X-3"
+# While no pod can be made, so that no member keeps the head's records any more.
+lose_head_and_keepers() {
+    local v
     kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl cordon > /dev/null
     k delete pod "$X-head-0" --timeout=60s
     for v in 1 2; do kill_from_outside "$X-$v" dvm-spawner; done
     uncordon
+}
+
+@test "head lost, and both keepers while there is no head: jobs end with a reason, members join the next incarnation" {
+    local code=0
+    have 3
+    remember 3
+    hold job 1,2,3 "$X-3"
+    lose_head_and_keepers
     ended job 90 || code=$?
     [ "$code" = 122 ] || [ "$code" = 123 ] || fail "the job's exit code is $code: $(said job)"
     said job | grep -q 'prun: ' || fail "no word on why the job has ended: $(said job)"
@@ -244,3 +250,39 @@ teardown() {
     mpi_over 3
 }
 incarnation_is_new() { local now; now=$(pstat | jq -r .incarnation) && [ -n "$now" ] && [ "$now" != "$1" ]; }
+
+# volume_is CLAIM: that of the head's set; "null": none.
+volume_is() {
+    equal "the claim" "$(k get statefulset "$X-head" -o json |
+        jq -r '[.spec.template.spec.volumes[] | select(.name == "records") | .persistentVolumeClaim.claimName][0]')" "$1"
+}
+# set_volume CLAIM: a change of the field reaches the head when its pod is deleted.
+set_volume() {
+    k patch dvm "$X" --type merge --patch "$(jq -n --arg c "$1" '{spec: {head: {storage: (if $c == "null" then null else {claimName: $c} end)}}}')" > /dev/null
+    eventually 30 "the head's set has the claim $1" volume_is "$1"
+    delete_head
+}
+
+@test "C21: head lost, and both keepers while there is no head: with a volume a job of another member goes on" {
+    have 3
+    remember 3
+    k apply -f - > /dev/null << YAML
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: records}
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: {requests: {storage: 16Mi}}
+YAML
+    set_volume records
+    eventually 30 "members keep the head's records" is_kept 3
+    hold job 3 "$X-3"
+    lose_head_and_keepers
+    eventually 120 "the next head answers" has_next_head
+    released job
+    settled 3
+    equal "the incarnation" "$(pstat | jq -r .incarnation)" "$incarnation"
+    set_volume null
+    k delete pvc records --timeout=60s
+    mpi_over 3
+}
