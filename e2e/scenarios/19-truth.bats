@@ -39,16 +39,18 @@ sample() {
 }
 
 # A fact of the status is true if the head had it at some moment of the two seconds before, or of the time that the two
-# requests took: at the looks in this time, at the last one before, or at the first one after it. A campaign that one look at the head does not have, and
-# that has ended at a later one, ran between the two.
+# requests took: at the looks in this time, at the last one before, or at the first one after it. A campaign that one look at
+# the head does not have, and that has ended at a later one, ran between the two. If the version of the table has grown by more
+# than one between two looks, there was a number of members between them that no look has seen.
 # shellcheck disable=SC2016  # jq's variables
 JUDGE='
 def wired: [.members[] | select(.vpid > 0 and (.state == "wired" or .state == "draining"))] | length;
 def can_map: any(.members[]; .state == "wired" and .slots > 0);
 def shrinks: [.campaigns[] | select(.kind == "shrink" and (.phase == "Draining" or .phase == "Removing")) | .id] | sort;
 def ended: [.campaigns[] | select(.kind == "shrink" and .phase != "Draining" and .phase != "Removing") | .id];
-def truth: {ready: wired, available: can_map, leaving: shrinks, ended: ended};
+def truth: {version, ready: wired, available: can_map, leaving: shrinks, ended: ended};
 def ran_between(near): . as $id | (near[0].is.ended | index($id) | not) and any(near[]; .is.ended | index($id));
+def unseen(near): [near[].is.version] | any(range(1; length) as $i | .[$i] - .[$i - 1]; . > 1);
 def short_ones(near): length > 0 and all(.[]; ran_between(near));
 def condition(t): .conditions[] | select(.type == t) | .status;
 def claim: {ready: .readyReplicas, available: (condition("Available") == "True"),
@@ -62,7 +64,7 @@ def claim: {ready: .readyReplicas, available: (condition("Available") == "True")
     | [([$head[] | select(.to < $s.from - 2)] | last), $during[], ([$head[] | select(.from > $s.to)] | first)] as $near
     | select(all($near[]; . != null))
     | [("ready", "available", "leaving") as $f | select(all($near[]; .is[$f] != $s.says[$f]))
-       | select(($f == "leaving" and ($s.says[$f] | short_ones($near))) | not)
+       | select(($f == "leaving" and ($s.says[$f] | short_ones($near))) or ($f == "ready" and unseen($near)) | not)
        | {fact: $f, says: $s.says[$f], head: [$near[].is[$f]], at: $s.from}] as $wrong
     | {judged: 1, wrong: $wrong})
 | {judged: (map(.judged) | add), wrong: (map(.wrong[]))}'
