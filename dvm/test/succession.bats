@@ -253,6 +253,19 @@ crash_member() {
     prun -n 2 true
 }
 
+@test "a head whose records another process has says so, and its members alone keep the records" {
+    start_dvm 2
+    kill_head
+    head_line+=(--keepers)
+    exec {former}<> "$DVM_SESSION_DIR/0/records"
+    flock --nonblock "$former"
+    start_heir
+    eventually kept_by 2
+    exec {former}>&-
+    grep -q 'records of the head, .*/records: another head has it: members alone keep the records' "$DVM_SESSION_DIR/0/prted.log"
+    prun -n 2 true
+}
+
 # meet NAME OWN OTHER [FIFO]: a job at member 1 that publishes OWN and waits for the value OTHER.
 meet() {
     timeout --kill-after=10 "$limit" "$bin/prun" --dvm "$DVM_SESSION_DIR/1" --stdin none -n 1 "$shares" meet "${@:2}" \

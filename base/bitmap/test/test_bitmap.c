@@ -3,17 +3,7 @@
 #include "base/bitmap/bitmap.h"
 
 #include "base/buf/buf.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "base/buf/test/out_of_memory.h"
 
 /* The sanitizer's allocator has no block of 512 MiB, which the last bits need. */
 #define LAST_BIT 4294967290u
@@ -23,52 +13,22 @@ const char *__asan_default_options(void)
     return "max_allocation_size_mb=64:allocator_may_return_null=1";
 }
 
-static void set_a_bit(hwloc_bitmap_t set)
+static void set_a_bit(void)
 {
-    bitmap_set(set, LAST_BIT);
+    bitmap_set(bitmap_alloc(), LAST_BIT);
 }
 
-static void set_a_range(hwloc_bitmap_t set)
+static void set_a_range(void)
 {
-    bitmap_set_range(set, LAST_BIT, -1);
+    bitmap_set_range(bitmap_alloc(), LAST_BIT, -1);
 }
 
-static void clear_a_bit_of_an_infinite_set(hwloc_bitmap_t set)
+static void clear_a_bit_of_an_infinite_set(void)
 {
+    hwloc_bitmap_t set = bitmap_alloc();
+
     bitmap_set_range(set, 0, -1);
     bitmap_clr(set, LAST_BIT);
-}
-
-static void assert_one_line_and_the_end(void (*grow)(hwloc_bitmap_t set))
-{
-    char said[8192];
-    const char *line;
-    int ends[2];
-    int status;
-    size_t len = 0;
-    ssize_t n;
-    pid_t child;
-
-    assert_int_equal(pipe(ends), 0);
-    child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        grow(bitmap_alloc());
-        _exit(0);
-    }
-    close(ends[1]);
-    while ((n = read(ends[0], said + len, sizeof(said) - 1 - len)) > 0)
-        len += (size_t)n;
-    said[len] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), EXIT_FAILURE);
-    line = strstr(said, "out of memory, the program ends"); /* after the sanitizer's own */
-    assert_non_null(line);
-    line = strchr(line, '\n');
-    assert_non_null(line);
-    assert_int_equal(line[1], '\0');
 }
 
 static void a_bitmap_that_cannot_grow_ends_the_program_with_one_line(void **state)

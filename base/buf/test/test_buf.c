@@ -2,16 +2,7 @@
 /* The growable buffer: its bound, its bytes, and allocation failure. */
 #include "base/buf/buf.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "base/buf/test/out_of_memory.h"
 
 static void a_put_over_the_bound_fails_and_writes_nothing(void **state)
 {
@@ -172,31 +163,6 @@ static void a_buffer_grows_up_to_exactly_its_bound(void **state)
     assert_true(b.failed);
 }
 
-/* The exit status and the output of a child that runs out of memory. */
-static int run_out_of_memory(void (*allocate)(void), char *said, size_t size)
-{
-    int ends[2];
-    int status;
-    pid_t child;
-    size_t len = 0;
-    ssize_t n;
-
-    assert_int_equal(pipe(ends), 0);
-    child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        allocate();
-        _exit(0);
-    }
-    close(ends[1]);
-    while ((n = read(ends[0], said + len, size - 1 - len)) > 0)
-        len += (size_t)n;
-    said[len] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 static void allocate_too_much(void)
 {
     free(xmalloc(SIZE_MAX / 2));
@@ -210,20 +176,6 @@ static void allocate_an_overflow(void)
 static void reallocate_too_much(void)
 {
     free(xrealloc(NULL, SIZE_MAX / 2));
-}
-
-static void assert_one_line_and_the_end(void (*allocate)(void))
-{
-    char said[4096];
-    const char *newline;
-
-    assert_int_equal(run_out_of_memory(allocate, said, sizeof(said)), EXIT_FAILURE);
-    /* Output of the sanitizer comes first. */
-    newline = strstr(said, "out of memory, the program ends wanted_bytes=");
-    assert_non_null(newline);
-    newline = strchr(newline, '\n');
-    assert_non_null(newline);
-    assert_int_equal(newline[1], '\0');
 }
 
 static void out_of_memory_ends_the_program_with_one_line(void **state)

@@ -4,19 +4,11 @@
 #include "base/heap/hash.h"
 #include "base/heap/heap.h"
 
+#include "base/buf/test/out_of_memory.h"
+
 #include <event2/buffer.h>
 #include <jansson.h>
 #include <openssl/crypto.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /* The sanitizer would end the program itself. */
 const char *__asan_default_options(void);
@@ -63,44 +55,6 @@ static void hash_table_too_long(void)
 static void hash_table_without_memory(void)
 {
     uthash_fatal("no memory");
-}
-
-/* The exit status of a child that runs out of memory, and what it wrote. */
-static int run_child(void (*allocate)(void), char *said, size_t size)
-{
-    int ends[2];
-    int status;
-    pid_t child;
-    size_t len = 0;
-    ssize_t n;
-
-    assert_int_equal(pipe(ends), 0);
-    child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        allocate();
-        _exit(0);
-    }
-    close(ends[1]);
-    while ((n = read(ends[0], said + len, size - 1 - len)) > 0)
-        len += (size_t)n;
-    said[len] = '\0';
-    close(ends[0]);
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static void assert_one_line_and_the_end(void (*allocate)(void))
-{
-    char said[8192];
-    const char *line;
-
-    assert_int_equal(run_child(allocate, said, sizeof(said)), EXIT_FAILURE);
-    line = strstr(said, "out of memory, the program ends"); /* after the sanitizer's own */
-    assert_non_null(line);
-    line = strchr(line, '\n');
-    assert_non_null(line);
-    assert_int_equal(line[1], '\0');
 }
 
 static void jansson_without_memory_ends_the_program_with_one_line(void **state)

@@ -79,7 +79,7 @@ static bool hand_to_library(const struct pmix_srv *p, unsigned ms, bool watched,
     if (rc == PMIX_SUCCESS)
         return true;
     if (rc != PMIX_ERR_INIT)
-        alloc_fail(0);
+        alloc_fail(0); /* the library had no memory for it */
     under_way_remove(h);
     free(h);
     run(arg);

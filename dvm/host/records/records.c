@@ -84,7 +84,7 @@ static int load_file(struct records *r, struct buf *all, struct err *err)
 
     buf_init(&file, FILE_MAX);
     if (flock(r->fd, LOCK_EX | LOCK_NB) < 0)
-        return errno == EWOULDBLOCK ? err_code(err, EWOULDBLOCK, "another head has it")
+        return errno == EWOULDBLOCK ? err_set(err, "another head has it")
                                     : err_sys(err, errno, "locking it");
     if (read_file(r->fd, &file, err) < 0)
         return -1;

@@ -10,9 +10,8 @@
 
 struct records;
 
-/* Opens or makes the file, and locks it: NULL and a reason if another process has it (EWOULDBLOCK),
- * or it cannot be read. *all gets the whole groups that are in it; what follows a damaged one is
- * cut off. */
+/* Opens or makes the file, and locks it: NULL and a reason if another process has it. *all gets the
+ * whole groups that are in it; what follows a damaged one is cut off. */
 struct records *records_open(const char *path, struct buf *all, struct err *err);
 void records_close(struct records *r);
 /* The file is empty from now on: a new incarnation begins. */

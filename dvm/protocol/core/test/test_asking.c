@@ -316,6 +316,20 @@ static bool jobs_have_ended(struct sim *s, void *arg)
     return all;
 }
 
+/* Vpid 1 is cut off while the second job, submitted at vpid 3, waits for the end of the first. */
+static struct sim *cut_while_one_waits(const struct sim_want *first, const struct sim_want *second,
+                                       size_t *job)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    sim_submit_job(s, 4, first);
+    sim_for(s, 100);
+    *job = sim_submit_job(s, 3, second);
+    sim_for(s, 100);
+    cut_off(s, 1);
+    return s;
+}
+
 /* By the records of vpid 1 a job waits for slots of vpid 5. It has run, and its submitter at vpid 3
  * is gone, which would have to send its files. */
 static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter(void **state)
@@ -323,14 +337,9 @@ static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_sub
     const struct sim_want first = {.ranks = 2, .run_ms = 2000, .nhosts = 1, .hosts = {5}};
     const struct sim_want second = {
         .ranks = 1, .run_ms = 10, .nfiles = 1, .nhosts = 1, .hosts = {5}};
-    struct sim *s = boot_shape(MEMBERS, 8);
     size_t job;
+    struct sim *s = cut_while_one_waits(&first, &second, &job);
 
-    sim_submit_job(s, 4, &first);
-    sim_for(s, 100);
-    job = sim_submit_job(s, 3, &second);
-    sim_for(s, 100);
-    cut_off(s, 1);
     dvm_wait_job(s, job, 0);
     go_on_with_old_records(s);
     assert_false(jobs_have_ended(s, NULL));
@@ -345,14 +354,9 @@ static void c21_a_job_whose_launch_was_lost_with_the_head_ends(void **state)
 {
     const struct sim_want first = {.ranks = 2, .run_ms = 500, .nhosts = 1, .hosts = {5}};
     const struct sim_want second = {.ranks = 2, .run_ms = 30000, .nhosts = 1, .hosts = {5}};
-    struct sim *s = boot_shape(MEMBERS, 8);
     size_t job;
+    struct sim *s = cut_while_one_waits(&first, &second, &job);
 
-    sim_submit_job(s, 4, &first);
-    sim_for(s, 100);
-    job = sim_submit_job(s, 3, &second);
-    sim_for(s, 100);
-    cut_off(s, 1);
     sim_for(s, 2000);
     assert_int_equal(sim_ranks(s, 5), 2);
     go_on_with_old_records(s);

@@ -19,7 +19,7 @@ static struct sim *boot_with_volume(void)
     return s;
 }
 
-static uint64_t incarnation(struct sim *s)
+static uint64_t current_incarnation(struct sim *s)
 {
     return core_inspect_epoch(sim_core(s, 0)).inc;
 }
@@ -70,7 +70,7 @@ static void jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head(vo
 {
     const struct sim_want held = {.ranks = 2, .run_ms = 9000, .code = 5, .nhosts = 1, .hosts = {5}};
     struct sim *s = boot_with_volume();
-    uint64_t before = incarnation(s);
+    uint64_t before = current_incarnation(s);
     size_t runs = sim_submit_job(s, 4, &held), waits;
 
     sim_for(s, 100);
@@ -81,7 +81,7 @@ static void jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head(vo
     lose_keepers(s);
     sim_for(s, DVM_AWAY_MS);
     start_head(s);
-    assert_true(incarnation(s) == before);
+    assert_true(current_incarnation(s) == before);
     dvm_wait_job(s, runs, 5);
     dvm_wait_job(s, waits, 5);
     dvm_wait_complete(s, "down", 60000);
@@ -92,7 +92,7 @@ static void jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head(vo
 static void records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **state)
 {
     struct sim *s = boot_with_volume();
-    uint64_t before = incarnation(s);
+    uint64_t before = current_incarnation(s);
     BUF_AUTO struct buf older = {0};
 
     save_records(s, &older);
@@ -104,7 +104,7 @@ static void records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **s
     sim_start(s, 0);
     set_volume(s, older.data, older.len);
     assert_true(sim_until(s, is_head, NULL, 30000));
-    assert_true(incarnation(s) != before);
+    assert_true(current_incarnation(s) != before);
     dvm_wait_wired(s, MEMBERS - 2, 60000);
     sim_destroy(s);
 }
@@ -112,7 +112,7 @@ static void records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **s
 static void the_records_of_keepers_are_taken_before_those_of_a_volume(void **state)
 {
     struct sim *s = boot_with_volume();
-    uint64_t before = incarnation(s);
+    uint64_t before = current_incarnation(s);
     BUF_AUTO struct buf older = {0};
     size_t job;
 
@@ -125,7 +125,7 @@ static void the_records_of_keepers_are_taken_before_those_of_a_volume(void **sta
     sim_start(s, 0);
     set_volume(s, older.data, older.len);
     assert_true(sim_until(s, is_head, NULL, 30000));
-    assert_true(incarnation(s) == before);
+    assert_true(current_incarnation(s) == before);
     dvm_wait_job(s, job, 5);
     sim_destroy(s);
 }
@@ -133,13 +133,13 @@ static void the_records_of_keepers_are_taken_before_those_of_a_volume(void **sta
 static void damaged_records_of_a_volume_are_not_taken(void **state)
 {
     struct sim *s = boot_with_volume();
-    uint64_t before = incarnation(s);
+    uint64_t before = current_incarnation(s);
 
     lose_keepers(s);
     sim_start(s, 0);
     set_volume(s, "damaged", 7);
     assert_true(sim_until(s, is_head, NULL, 30000));
-    assert_true(incarnation(s) != before);
+    assert_true(current_incarnation(s) != before);
     dvm_wait_wired(s, MEMBERS - 2, 60000);
     sim_destroy(s);
 }
@@ -148,14 +148,14 @@ static void damaged_records_of_a_volume_are_not_taken(void **state)
 static void records_of_an_incarnation_that_most_members_have_left_are_not_taken(void **state)
 {
     struct sim *s = boot_with_volume();
-    uint64_t first = incarnation(s), second;
+    uint64_t first = current_incarnation(s), second;
     BUF_AUTO struct buf older = {0};
 
     save_records(s, &older);
     lose_keepers(s);
     sim_lose_disk(s);
     start_head(s);
-    second = incarnation(s);
+    second = current_incarnation(s);
     assert_true(second != first);
     dvm_wait_wired(s, MEMBERS - 2, 60000);
     lose_keepers(s);
@@ -164,7 +164,7 @@ static void records_of_an_incarnation_that_most_members_have_left_are_not_taken(
     sim_start(s, 0);
     set_volume(s, older.data, older.len);
     assert_true(sim_until(s, is_head, NULL, 30000));
-    assert_true(incarnation(s) != first && incarnation(s) != second);
+    assert_true(current_incarnation(s) != first && current_incarnation(s) != second);
     dvm_wait_wired(s, 2, 60000);
     sim_destroy(s);
 }
@@ -172,7 +172,7 @@ static void records_of_an_incarnation_that_most_members_have_left_are_not_taken(
 static void sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync(void **state)
 {
     struct sim *s = boot_with_volume();
-    uint64_t before = incarnation(s);
+    uint64_t before = current_incarnation(s);
 
     for (uint32_t v = 1; v <= MEMBERS; v++)
         sim_crash(s, v);
@@ -184,7 +184,7 @@ static void sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync(void **stat
     sim_for(s, 2000);
     assert_null(sim_core(s, 0));
     start_head(s);
-    assert_true(incarnation(s) == before);
+    assert_true(current_incarnation(s) == before);
     sim_destroy(s);
 }
 
@@ -192,7 +192,7 @@ static void sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync(void **stat
 static void the_records_of_a_volume_are_taken_if_no_member_is_left(void **state)
 {
     struct sim *s = boot_with_volume();
-    uint64_t before = incarnation(s);
+    uint64_t before = current_incarnation(s);
 
     for (uint32_t v = 0; v <= MEMBERS; v++)
         sim_crash(s, v);
@@ -200,7 +200,7 @@ static void the_records_of_a_volume_are_taken_if_no_member_is_left(void **state)
     for (uint32_t v = 1; v <= MEMBERS; v++)
         sim_start(s, v);
     assert_true(sim_until(s, is_head, NULL, 30000));
-    assert_true(incarnation(s) == before);
+    assert_true(current_incarnation(s) == before);
     dvm_wait_wired(s, MEMBERS, 60000);
     sim_destroy(s);
 }
@@ -209,7 +209,7 @@ static void the_records_of_a_volume_are_taken_if_no_member_is_left(void **state)
 static void the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones(void **state)
 {
     struct sim *s = boot_with_volume();
-    uint64_t before = incarnation(s);
+    uint64_t before = current_incarnation(s);
     size_t job = sim_submit_job(
         s, 4,
         &(struct sim_want){.ranks = 2, .run_ms = 20000, .code = 5, .nhosts = 1, .hosts = {5}});
@@ -220,7 +220,7 @@ static void the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones(
     lose_keepers(s);
     sim_for(s, DVM_AWAY_MS);
     start_head(s);
-    assert_true(incarnation(s) == before);
+    assert_true(current_incarnation(s) == before);
     dvm_wait_job(s, job, 5);
     sim_destroy(s);
 }
