@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Mistakes by rule in the protocols: which ones no test notices. For each: the changed file is compiled, and the unit
-# tests of its folder, those of dvm/protocol/core and up to SCHEDULES schedules run with it, until something fails. The
+# tests of its folder, those of dvm/protocol/core and SCHEDULES schedules run with it, until something fails. The
 # unit tests run under ASan and LSan, as always.
 # ci/mutations.sh BUILD; environment: CC, FLAGS_SIM, FLAGS_ASAN, LINK_ASAN, LDLIBS, HELPERS (objects that tests share),
 # DIRS, SAMPLE (0: all), SEED.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-readonly BUILD=$1 SCHEDULES=300 UNIT_S=60 SIM_S=120
+readonly BUILD=$1 SCHEDULES=300 UNIT_S=120 SIM_S=120
 dir=$BUILD/mutate
 mkdir -p "$dir"
 rm -f "$dir/libhelpers.a"
@@ -59,18 +59,31 @@ link_sim() {
     $CC $FLAGS_SIM -o "$dir/sim" "$BUILD"/mutant/dvm/sim/test/{sim,explain}.o "$dir/changed.sim.o" "$BUILD"/mutant/lib{sim,core,api,base}.a $LDLIBS
 }
 
-killer() { # DIR: prints what fails first; nothing: it survives
+# Limits are of CPU time, so a busy machine makes no mistake noticed; the one of the clock is for who waits for ever.
+limited() { # SECONDS COMMAND...
+    (ulimit -t "$1" && exec timeout --kill-after=2 $((10 * $1)) "${@:2}")
+}
+
+by_units() { # FOLDER: prints the first test that fails
     local o
-    for o in "$BUILD/asan/dvm/protocol/$1"/test/test_*.o "$BUILD/asan/dvm/protocol/$1"/*/test/test_*.o "$BUILD"/asan/dvm/protocol/core/test/test_*.o; do
+    for o in "$BUILD/asan/dvm/protocol/$1"/test/test_*.o "$BUILD/asan/dvm/protocol/$1"/*/test/test_*.o; do
         [ -f "$o" ] || continue
         link_unit "$o" || { echo "mutate: $o is not linked: $(head -1 "$dir/link.log")" >&2 && continue; }
-        timeout --kill-after=2 "$UNIT_S" "$dir/unit" >/dev/null 2>&1 || { basename "$o" .o && return; }
+        limited "$UNIT_S" "$dir/unit" >/dev/null 2>&1 || { basename "$o" .o && return; }
     done
+}
+
+by_schedules() { # SEED COUNT: prints the first invariant that does not hold
+    limited "$SIM_S" "$dir/sim" --seed "$1" --seeds "$2" >"$dir/out" 2>&1 ||
+        { sed -n 's/^seed [0-9]*: \([^ ]*\) .*/\1/p' "$dir/out" | sed 1q | grep . || echo crash; }
+}
+
+killer() { # DIR: prints what fails first; nothing: it survives. The cheapest comes first.
+    by_units "$1" | grep . && return
     link_sim
-    for o in 1:10 11:50 61:$((SCHEDULES - 60)); do
-        timeout --kill-after=2 "$SIM_S" "$dir/sim" --seed "${o%:*}" --seeds "${o#*:}" >"$dir/out" 2>&1 ||
-            { sed -n 's/^seed [0-9]*: \([^ ]*\) .*/\1/p' "$dir/out" | sed 1q | grep . || echo crash; return; }
-    done
+    by_schedules 1 60 | grep . && return
+    by_units core | grep . && return
+    by_schedules 61 $((SCHEDULES - 60))
 }
 
 changes_nothing() { # FILE RULE TEXT
@@ -101,6 +114,7 @@ while IFS=$'\t' read -r d file line rule text; do
     by=$(killer "$d")
     if [ -n "$by" ]; then
         killed[$d]=$((${killed[$d]:-0} + 1))
+        echo "killed by $by: $file:$line: $rule" >&2
     else
         echo "survives: $file:$line: $rule: ${text#"${text%%[![:space:]]*}"}"
     fi

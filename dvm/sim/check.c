@@ -244,6 +244,9 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
     note_transfer(c, vpid, &f, &cur);
     if (core_inspect_up(core, conn) && !msg_is_routed(f.type))
         check_heard(c, vpid, &f);
+    if (core_inspect_up(core, conn) && f.type == MSG_RESIZE_ENDED && f.dst == vpid &&
+        f.hop_seq >= core_inspect_turn(core, conn))
+        check_end_comes(c, vpid, cur);
     if (!core_inspect_up(core, conn) || !msg_is_routed(f.type) || f.dst != vpid ||
         f.version > m->version)
         return;

@@ -235,6 +235,7 @@ void check_gather_rest(struct check *c);
 void check_gather_free(struct check *c);
 /* check_resize.c */
 void check_resize_answer(struct check *c, uint32_t vpid, const struct out_resize_answer *act);
+void check_end_comes(struct check *c, uint32_t vpid, struct cur body); /* a RESIZE_ENDED */
 void check_resize_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end);
 void check_resize_event(struct check *c, const struct api_event *e);
 void check_resize_rest(struct check *c);

@@ -9,7 +9,7 @@
  * A running one is then notified of its end.
  *
  * asker-told-once: an answer comes once, at the daemon that has sent the request. The end is
- * reported once, to the requester only, unless the requester has ended. Two requests with equal
+ * reported once, to the requester only, unless the requester has ended before it comes. Two requests with equal
  * fields share a campaign, and its end counts for both. asker-within-limits: an accepted campaign
  * of an application names no vpid outside the size limits in force.
  *
@@ -31,6 +31,7 @@ struct seen_ask {
     bool tool;
     unsigned answers, ends;
     bool runs; /* accepted, and not complete with the answer */
+    bool late; /* its end came when the rank had ended */
     char id[64];
     UT_hash_handle hh;
 };
@@ -83,6 +84,22 @@ static bool is_its_end(const struct check *c, const struct seen_ask *k, uint32_t
     return k->runs && k->vpid == vpid && is_its_process(c, k) &&
            strcmp(k->nspace, end->nspace) == 0 && k->rank == end->rank &&
            strcmp(k->id, end->campaign) == 0;
+}
+
+void check_end_comes(struct check *c, uint32_t vpid, struct cur body)
+{
+    struct seen_ask *k, *tmp;
+    struct msg m;
+
+    if (msg_decode(&body, MSG_RESIZE_ENDED, &m, NULL) < 0)
+        return;
+    HASH_ITER(hh, c->asks, k, tmp)
+    {
+        if (is_its_end(c, k, vpid, &m.resize_ended) &&
+            !sim_rank_lives(c->sim, vpid, k->nspace, k->rank))
+            k->late = true;
+    }
+    msg_free(&m);
 }
 
 void check_resize_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end)
@@ -138,10 +155,11 @@ void check_resize_event(struct check *c, const struct api_event *e)
                    e->campaign.id, r->job, r->rank);
 }
 
-/* The end was lost with the head that sent it, and the rank ended before the next head could. */
+/* The end came after that of the rank, or it was lost with the head that sent it and the rank ended
+ * before the next head could. */
 static bool was_too_late(const struct check *c, const struct core *head, const struct seen_ask *k)
 {
-    return core_inherited(head) && !k->tool && !k->ends &&
+    return (k->late || core_inherited(head)) && !k->tool && !k->ends &&
            !sim_rank_lives(c->sim, k->vpid, k->nspace, k->rank);
 }
 

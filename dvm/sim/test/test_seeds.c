@@ -94,6 +94,8 @@ static void seeds_that_once_failed_pass(void **state)
         {16, 32399888847998282, 12}, /* the checker: it cut the text of a job that was aborted */
         {16, 4998826807249604, 15},  /* the checker: a daemon was removed while it was cut off, and
                                         gave up before it learned of it */
+        {16, 30552492270678306, 4}, /* the checker: the end of a resize came after that of the rank
+                                       that had asked for it */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
