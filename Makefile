@@ -57,6 +57,8 @@ PKGS_pterm := jansson
 PKGS_dvm-connect := openssl
 PKGS_dvm-stage := libcrypto
 program_ldlibs = $(if $(PKGS_$(1)),$(shell pkg-config --libs $(PKGS_$(1)) 2>/dev/null)) -lpthread -lm
+# The functions of base/heap/wrapped.c.
+WRAPPED := malloc calloc realloc strdup asprintf vasprintf __asprintf_chk __vasprintf_chk
 
 # --- what is built: libraries by layer (an include may only point to an earlier one), programs, tests
 CORE_MODULES := protocol/wire protocol/wire/msg protocol/out protocol/tree protocol/member protocol/peer protocol/neighbour protocol/transfer protocol/rml protocol/xcast protocol/gather protocol/state protocol/map protocol/head/journal protocol/head/published protocol/head/members protocol/head/jobs protocol/head/resize protocol/head protocol/link_loss protocol/core protocol/files
@@ -140,6 +142,7 @@ $$(BUILD)/$(1)/bin/%: $$(BUILD)/$(1)/dvm/bin/%.o $(foreach l,dvm core api base,$
 	@$$(CC) $$(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-Map=$$(BUILD)/$(1)/$$(@F).map -o $$@ $$(filter %.o %/libdaemon.a,$$^) \
 	    $$(filter-out %.o %/libdaemon.a,$$^) $$(call program_ldlibs,$$*)
 $$(BUILD)/$(1)/bin/prted: $$(BUILD)/$(1)/libdaemon.a
+$$(BUILD)/$(1)/bin/prted: private LDFLAGS_$(1) += $$(WRAPPED:%=-Wl,--wrap=%)
 $$(BUILD)/$(1)/sim: $$(BUILD)/$(1)/dvm/sim/test/sim.o $$(BUILD)/$(1)/dvm/sim/test/explain.o $(foreach l,sim core api base,$$(BUILD)/$(1)/lib$(l).a)
 	@mkdir -p $$(@D)
 	@echo "  LD $(1) $$@"

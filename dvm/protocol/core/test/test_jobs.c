@@ -480,6 +480,23 @@ static void input_can_go_to_the_daemons_of_a_job_once_it_has_started(void **stat
     dvm_free(d);
 }
 
+static void a_job_that_has_ended_is_shown_with_each_of_its_daemons(void **state)
+{
+    struct dvm *d = dvm_new();
+    struct api_dvm view;
+    enum api_reason reason;
+
+    submit(d, 1, 6, "5", "0", plain);
+    assert_ends(d, 0, "");
+    assert_int_equal(core_dvm(core_of(d, 0), &view, &reason, NULL), 0);
+    assert_int_equal(view.njobs, 1);
+    assert_int_equal(view.jobs[0].nvpids, MEMBERS);
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        assert_int_equal(view.jobs[0].vpids[v - 1], v);
+    api_dvm_free(&view);
+    dvm_free(d);
+}
+
 static void the_end_of_a_job_is_reported_where_it_ran_and_where_it_was_requested(void **state)
 {
     struct dvm *d = dvm_new();
@@ -560,6 +577,7 @@ int main(void)
         cmocka_unit_test(a_job_is_registered_when_each_of_its_ranks_has_called_in_once),
         cmocka_unit_test(reports_about_impossible_processes_change_nothing),
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
+        cmocka_unit_test(a_job_that_has_ended_is_shown_with_each_of_its_daemons),
         cmocka_unit_test(the_end_of_a_job_is_reported_where_it_ran_and_where_it_was_requested),
         cmocka_unit_test(a_message_between_modules_arrives_with_its_sender_and_kind),
         cmocka_unit_test(the_next_client_over_the_limit_is_refused),
