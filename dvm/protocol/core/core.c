@@ -192,6 +192,24 @@ static void destroy_transport(struct core *c)
     rml_destroy(c->rml);
 }
 
+static size_t most(size_t x, size_t y)
+{
+    return x > y ? x : y;
+}
+
+/* The transport ends with the epoch; what it has counted stays. */
+static void keep_counts(struct core *c)
+{
+    struct rml_stats now = rml_stats(c->rml);
+
+    c->past.stale += now.stale;
+    c->past.circled += now.circled;
+    c->past.transfers.ended += now.transfers.ended;
+    c->past.transfers.restarts += now.transfers.restarts;
+    c->past.backlog_most = most(c->past.backlog_most, now.backlog_most);
+    c->past_repairs += c->members.repairs;
+}
+
 struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wall_ms)
 {
     struct core *c = xcalloc(1, sizeof(*c));
@@ -303,6 +321,7 @@ void core_reset(struct core *c, const char *why)
     while (neighbours_first(c->neighbours))
         neighbours_close(c->neighbours, neighbours_first(c->neighbours), true);
     neigh_free(c);
+    keep_counts(c);
     destroy_transport(c);
     origin_clear(&c->origin);
     members_free(&c->members);
@@ -657,15 +676,15 @@ uint32_t core_jobs_bound(const struct core *c)
 struct core_stats core_stats(const struct core *c)
 {
     struct rml_stats rml = rml_stats(c->rml);
-    struct core_stats s = {.repairs = c->members.repairs,
+    struct core_stats s = {.repairs = c->past_repairs + c->members.repairs,
                            .xcasts = c->members.version,
-                           .stale_frames = c->stale + rml.stale,
+                           .stale_frames = c->stale + c->past.stale + rml.stale,
                            .forged_frames = c->forged,
-                           .circled_frames = rml.circled,
-                           .transfers = rml.transfers.ended,
-                           .transfer_restarts = rml.transfers.restarts,
+                           .circled_frames = c->past.circled + rml.circled,
+                           .transfers = c->past.transfers.ended + rml.transfers.ended,
+                           .transfer_restarts = c->past.transfers.restarts + rml.transfers.restarts,
                            .routed_frames = c->routed,
-                           .backlog_most = rml.backlog_most,
+                           .backlog_most = most(c->past.backlog_most, rml.backlog_most),
                            .version = c->members.version,
                            .keepers = (uint32_t)keepers_in_sync(c),
                            .left_behind = c->keepers.left_behind,

@@ -111,6 +111,8 @@ struct core {
     uint64_t last_asked;
     uint64_t conns_lost, conns_mapped_out, conns_taken_back;
     struct origin origin;
+    struct rml_stats past; /* counted while it had earlier epochs */
+    uint64_t past_repairs;
     uint64_t stale;
     uint64_t forged; /* of them, frames that their sender may not send */
     uint64_t routed; /* frames of messages, ours or to be passed on */

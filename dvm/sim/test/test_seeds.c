@@ -96,6 +96,8 @@ static void seeds_that_once_failed_pass(void **state)
                                         gave up before it learned of it */
         {16, 30552492270678306, 4}, /* the checker: the end of a resize came after that of the rank
                                        that had asked for it */
+        {16, 17034657818744094, 15}, /* a daemon that joined anew forgot how many frames it had
+                                        refused */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A new head with keepers asks the members that call it: whose records it takes, how long it
  * waits, and what becomes of members that have seen more. */
-#include "dvm/protocol/core/core_private.h"
+#include "dvm/protocol/core/local_private.h"
 #include "dvm/protocol/core/test/keepers.h"
 #include "dvm/protocol/wire/exit_code.h"
 
@@ -367,6 +367,31 @@ static void c21_a_job_whose_launch_was_lost_with_the_head_ends(void **state)
     sim_destroy(s);
 }
 
+/* Vpid 5 reports the job with another daemon in the place of vpid 4. */
+static void c21_a_job_that_runs_by_another_map_than_the_heirs_ends(void **state)
+{
+    const struct sim_want want = {.ranks = 4, .run_ms = 60000, .nhosts = 2, .hosts = {4, 5}};
+    struct sim *s = boot_shape(MEMBERS, 8);
+    size_t job = sim_submit_job(s, 2, &want);
+    struct msg report = {.type = MSG_LOCAL_JOB};
+    struct job_node nodes[2];
+
+    sim_for(s, 500);
+    replace_head(s);
+    sim_for(s, 2000);
+    report.local_job.map = *local_find_any(sim_core(s, 5), sim_job(s, job)->nspace)->launch;
+    assert_int_equal(report.local_job.map.nnodes, 2);
+    memcpy(nodes, report.local_job.map.nodes, sizeof(nodes));
+    assert_int_equal(nodes[0].vpid, 4);
+    nodes[0].vpid = 3;
+    report.local_job.map.nodes = nodes;
+    core_time(sim_core(s, 5), sim_now(s), sim_now(s));
+    (void)core_inspect_send(sim_core(s, 5), VPID_HEAD, CLASS_CONTROL, &report);
+    sim_drain(s, 5);
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
 static void ask_to_leave(struct sim *s, uint32_t vpid)
 {
     struct msg m = {.type = MSG_RELEASE_ME, .release_me = {.deadline_s = 60}};
@@ -697,6 +722,7 @@ int main(void)
         cmocka_unit_test(
             c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),
         cmocka_unit_test(c21_a_job_whose_launch_was_lost_with_the_head_ends),
+        cmocka_unit_test(c21_a_job_that_runs_by_another_map_than_the_heirs_ends),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_although_older_records_are_there),

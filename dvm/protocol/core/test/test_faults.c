@@ -534,6 +534,25 @@ static void members_whose_head_does_not_come_back_end_their_ranks(void **state)
     sim_destroy(s);
 }
 
+static void what_a_daemon_has_counted_stays_when_it_joins_anew(void **state)
+{
+    struct sim *s = boot(4, 4, 2);
+    uint32_t target = 4;
+    struct epoch epoch;
+
+    wait_wired(s, 4);
+    (void)shrink(s, "c", &target, 1);
+    assert_true(sim_until(s, dvm_complete, "c", 5000));
+    epoch = core_inspect_epoch(sim_core(s, 1));
+    assert_int_equal(core_stats(sim_core(s, 1)).repairs, 1);
+    sim_crash(s, 0);
+    sim_start(s, 0);
+    wait_wired(s, 3);
+    assert_false(epoch_eq(core_inspect_epoch(sim_core(s, 1)), epoch));
+    assert_int_equal(core_stats(sim_core(s, 1)).repairs, 1);
+    sim_destroy(s);
+}
+
 /* 4 does not come back within the time of this test; its parent, 1, knows that its link broke. */
 static void a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit(void **state)
 {
@@ -757,6 +776,7 @@ int main(void)
         cmocka_unit_test(a_member_whose_backlog_is_too_large_is_declared_lost),
         cmocka_unit_test(a_member_that_the_head_does_not_acknowledge_ends_its_epoch),
         cmocka_unit_test(members_whose_head_does_not_come_back_end_their_ranks),
+        cmocka_unit_test(what_a_daemon_has_counted_stays_when_it_joins_anew),
         cmocka_unit_test(the_children_of_a_daemon_shrunk_while_cut_off_ask_the_head_at_once),
         cmocka_unit_test(the_children_of_a_new_process_that_is_not_wired_ask_the_head_at_once),
         cmocka_unit_test(no_shrink_begins_after_the_broadcast_that_ends_the_dvm),

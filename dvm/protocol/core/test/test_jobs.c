@@ -480,6 +480,18 @@ static void input_can_go_to_the_daemons_of_a_job_once_it_has_started(void **stat
     dvm_free(d);
 }
 
+static void a_job_that_is_only_mapped_ends_well_and_starts_no_rank(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 1, 6, "100000", "5", (struct job_spec){.flags = JOB_MAP_ONLY});
+    assert_ends(d, 0, "");
+    assert_int_equal(d->nstarts, 0);
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        assert_int_equal(sim_ranks(d->sim, v), 0);
+    dvm_free(d);
+}
+
 static void a_job_that_has_ended_is_shown_with_each_of_its_daemons(void **state)
 {
     struct dvm *d = dvm_new();
@@ -577,6 +589,7 @@ int main(void)
         cmocka_unit_test(a_job_is_registered_when_each_of_its_ranks_has_called_in_once),
         cmocka_unit_test(reports_about_impossible_processes_change_nothing),
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
+        cmocka_unit_test(a_job_that_is_only_mapped_ends_well_and_starts_no_rank),
         cmocka_unit_test(a_job_that_has_ended_is_shown_with_each_of_its_daemons),
         cmocka_unit_test(the_end_of_a_job_is_reported_where_it_ran_and_where_it_was_requested),
         cmocka_unit_test(a_message_between_modules_arrives_with_its_sender_and_kind),
