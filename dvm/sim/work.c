@@ -325,6 +325,12 @@ static bool is_drained(const struct sim_job *j)
            (j->exit_code == 0 || j->exit_code == exit_code_of_signal(SIGTERM));
 }
 
+/* Also if the job's own submitter was told of the end of its daemon instead. */
+static bool is_code_of(const struct sim_job *k, const struct ends *e, int code)
+{
+    return code == k->exit_code || (k->exit_code == EXIT_CODE_LOST && code == e->expected);
+}
+
 /* It ended with its parent, or with the code of a job that it, or one of its own, has spawned. */
 static bool is_right_in_family(const struct work *w, const struct ends *e, const struct sim_job *j)
 {
@@ -337,7 +343,7 @@ static bool is_right_in_family(const struct work *w, const struct ends *e, const
 
         snprintf(named, sizeof(named), "spawned job %s:", k->nspace);
         if (*w->ends[i].parent && strstr(j->text, named) &&
-            (!k->done || j->exit_code == k->exit_code))
+            (!k->done || is_code_of(k, &w->ends[i], j->exit_code)))
             return true;
         if (*w->ends[i].parent && !*k->nspace && j->exit_code == EXIT_CODE_CANCELLED &&
             strstr(j->text, ": its submitter has disconnected"))

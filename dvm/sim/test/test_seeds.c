@@ -98,6 +98,8 @@ static void seeds_that_once_failed_pass(void **state)
                                        that had asked for it */
         {16, 17034657818744094, 15}, /* a daemon that joined anew forgot how many frames it had
                                         refused */
+        {16, 10987665835775694, 3}, /* the checker: the end of a spawned job came to its parent, and
+                                       not to its submitter, whose daemon left */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
