@@ -625,6 +625,26 @@ static void a_daemon_that_is_no_neighbour_any_more_and_has_no_link_holds_no_memo
     net_free(n);
 }
 
+/* Vpid 0 is the parent of vpid 3 while vpid 1 is not there. */
+static void a_daemon_that_is_there_and_no_neighbour_any_more_holds_no_memory(void **state)
+{
+    struct net *n = net_new();
+    struct msg_target gone = {1, {INC, 11}};
+    struct msg_member back = {1, {INC, 21}, "host", "address", 1, 1, 0, {0}};
+
+    members_remove(&n->members[3], &gone, 1, MEMBER_EV_LOSE);
+    link_pair(n, 0, 3);
+    send_bytes(n, 3, 0, CLASS_BULK, LARGE);
+    while (n->frag_bytes == 0)
+        arrive(n);
+    break_link(n, 0, 3);
+    assert_int_equal(rml_stats(n->rml[3]).transfers.sending, 1); /* the link may come back */
+    members_add(&n->members[3], &back, 1);
+    rml_routes_changed(n->rml[3]);
+    assert_int_equal(rml_stats(n->rml[3]).transfers.sending, 0);
+    net_free(n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -648,6 +668,7 @@ int main(void)
         cmocka_unit_test(the_transfers_of_a_daemon_end_with_its_epoch),
         cmocka_unit_test(the_transfers_of_the_next_epoch_stay_when_the_one_before_ends),
         cmocka_unit_test(a_daemon_that_is_no_neighbour_any_more_and_has_no_link_holds_no_memory),
+        cmocka_unit_test(a_daemon_that_is_there_and_no_neighbour_any_more_holds_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
