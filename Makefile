@@ -180,9 +180,10 @@ $(BUILD)/bin/%: $(BUILD)/release/bin/%
 define test_layer
 $(BUILD)/$(1)/$(2)/%: $(BUILD)/$(1)/$(2)/%.o $(foreach l,$(3),$(BUILD)/$(1)/lib$(l).a)
 	@echo "  LD $(1) $$@"
-	@$(CC) $(CFLAGS_$(1)) $(LDFLAGS_$(1)) -Wl,-t,-t -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka > $$@.parts
+	@$(CC) $(CFLAGS_$(1)) $$(LDFLAGS_$(1)) -Wl,-t,-t -o $$@ $$(filter %.o,$$^) $$(filter %.a,$$^) $(LDLIBS) -lcmocka > $$@.parts
 endef
 $(foreach l,base api dvm operator,$(eval $(call test_layer,asan,$(l),$($(l)_USES))))
+$(BUILD)/asan/base/heap/test/test_wrapped: private LDFLAGS_asan += $(WRAPPED:%=-Wl,--wrap=%)
 $(filter $(BUILD)/asan/dvm/%,$(TEST_BINS)): $(BUILD)/libpmix/asan/lib/libpmix.a
 $(eval $(call test_layer,cov,dvm,sim core api base))
 $(eval $(call test_layer,mutant,dvm,sim core api base))
