@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "base/log/log.h"
 #include "dvm/protocol/rml/rml.h"
 
 #include <stdlib.h>
@@ -32,8 +33,9 @@ struct net {
     uint64_t conns;
     size_t large;                /* length of the long messages */
     size_t got_large, got_small; /* messages */
-    size_t frag_bytes;           /* that have been sent */
-    size_t frag_bytes_before;    /* that arrived before the first small message */
+    size_t nwarnings;
+    size_t frag_bytes;        /* that have been sent */
+    size_t frag_bytes_before; /* that arrived before the first small message */
     uint8_t *content;
 };
 
@@ -127,6 +129,7 @@ static void collect(struct net *n)
                 act.kind == OUT_SEND ? neighbours_by_conn(n->neighbours[v], act.send.conn, NULL)
                                      : NULL;
 
+            n->nwarnings += act.kind == OUT_LOG && act.log.level == LOG_LEVEL_WARN;
             if (k) {
                 assert_true(n->nway < sizeof(n->way) / sizeof(*n->way));
                 n->way[n->nway++] = (struct wire){v, k->vpid, act.send.frame};
@@ -313,6 +316,8 @@ static void a_frame_that_is_not_what_its_transfer_named_is_dropped(void **state)
     say_as(n, 3, 1, &m);
     take_in(n, 1);
     assert_int_equal(n->got_small, 0);
+    collect(n);
+    assert_int_equal(n->nwarnings, 1);
     net_free(n);
 }
 

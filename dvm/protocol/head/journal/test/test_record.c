@@ -86,6 +86,18 @@ static void a_begin_without_an_epoch_of_the_head_is_refused(void **state)
     assert_record_refused(r, "members");
 }
 
+static void an_heir_may_skip_as_many_numbers_as_the_limit_says(void **state)
+{
+    struct record r = sample_record(RECORD_HEIR), out;
+    BUF_AUTO struct buf b = {0};
+
+    r.heir.skipped = RECORD_SKIPPED_MAX;
+    encode_record(&b, &r);
+    assert_int_equal(record_decode(b.data, b.len, &out, NULL), 0);
+    assert_int_equal(out.heir.skipped, RECORD_SKIPPED_MAX);
+    record_free(&out);
+}
+
 static void members_out_of_their_limits_are_refused(void **state)
 {
     struct record r = sample_record(RECORD_ADMITTED);
@@ -345,6 +357,7 @@ int main(void)
         cmocka_unit_test(unknown_types_are_refused),
         cmocka_unit_test(every_prefix_and_every_longer_record_is_refused),
         cmocka_unit_test(a_begin_without_an_epoch_of_the_head_is_refused),
+        cmocka_unit_test(an_heir_may_skip_as_many_numbers_as_the_limit_says),
         cmocka_unit_test(members_out_of_their_limits_are_refused),
         cmocka_unit_test(requests_for_values_out_of_their_limits_are_refused),
         cmocka_unit_test(releases_out_of_their_limits_are_refused),
