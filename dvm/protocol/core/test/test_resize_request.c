@@ -522,6 +522,17 @@ static void an_extension_below_members_that_stay_is_not_drained_when_its_job_end
     }
 }
 
+static void an_extension_within_the_least_size_outlasts_its_job(void **arg)
+{
+    char job[64];
+    struct world *w = boot_extended(false, job);
+
+    put_size(w, (struct api_size){1, 5, {true, 5, 6}});
+    sim_for(w->sim, 20000);
+    assert_int_equal(dvm_bound(w->sim), 5);
+    end(w);
+}
+
 static void an_extension_that_is_to_stay_outlasts_its_job(void **arg)
 {
     char job[64];
@@ -757,6 +768,7 @@ int main(void)
         cmocka_unit_test(a_campaign_of_the_operator_is_not_an_application_s_to_cancel),
         cmocka_unit_test(c26_an_extension_ends_with_its_job_however_that_ends),
         cmocka_unit_test(an_extension_below_members_that_stay_is_not_drained_when_its_job_ends),
+        cmocka_unit_test(an_extension_within_the_least_size_outlasts_its_job),
         cmocka_unit_test(an_extension_that_is_to_stay_outlasts_its_job),
         cmocka_unit_test(an_extension_that_the_job_has_released_is_not_released_again),
         cmocka_unit_test(c26_an_extension_that_gathers_is_cancelled_with_its_job),
