@@ -405,6 +405,8 @@ static int make_ctl(struct daemon *d, struct err *err)
                          .plain_addr = d->opts.binds[0],
                          .plain_port = d->opts.plain_port,
                          .net = d->parts.net,
+                         .has_file = d->opts.keep_records && d->opts.vpid == 0,
+                         .records = d->records,
                          .keep = keep_for_service,
                          .drain = drain_for_service,
                          .drain_arg = d};

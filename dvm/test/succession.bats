@@ -241,6 +241,7 @@ crash_member() {
     start_heir
     eventually kept_by 1
     [ -s "$BATS_TEST_TMPDIR/new/records" ]
+    [ "$(metric dvm_records_file)" -eq 1 ]
 }
 
 @test "a head whose volume cannot be read says so, and its members alone keep the records" {
@@ -250,6 +251,7 @@ crash_member() {
     start_heir
     eventually kept_by 2
     grep -q 'records of the head, .*/absent/deep/records: opening it: .*: members alone keep the records' "$DVM_SESSION_DIR/0/prted.log"
+    [ "$(metric dvm_records_file)" -eq 0 ]
     prun -n 2 true
 }
 

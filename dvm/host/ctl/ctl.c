@@ -114,6 +114,8 @@ struct ctl *ctl_create(struct loop *loop, struct core *core, const struct ctl_op
     ctl->loop = loop;
     ctl->core = core;
     ctl->net = opts->net;
+    ctl->has_file = opts->has_file;
+    ctl->records = opts->records;
     ctl->drain = opts->drain;
     ctl->keep = opts->keep;
     ctl->drain_arg = opts->drain_arg;

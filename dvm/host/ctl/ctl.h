@@ -8,6 +8,7 @@
 #include "base/loop/loop.h"
 #include "base/tls/tls.h"
 #include "dvm/host/net/net.h"
+#include "dvm/host/records/records.h"
 #include "dvm/protocol/core/core.h"
 
 #include <stdint.h>
@@ -22,6 +23,8 @@ struct ctl_opts {
     const char *plain_addr;   /* NULL: no health server */
     uint16_t plain_port;      /* 0: any */
     const struct net *net;    /* whose handshakes /metrics counts; NULL: none; borrowed */
+    bool has_file; /* the head's records are to be in a file, which /metrics tells; */
+    const struct records *records; /* NULL: it could not be opened; borrowed */
     /* Before an answer to an input: keeps the records of what it says. NULL: they are not kept. */
     void (*keep)(void *arg);
     /* Called after each input to the core: the owner then carries out the core's actions. The

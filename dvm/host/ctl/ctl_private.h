@@ -79,6 +79,8 @@ struct ctl {
     struct loop *loop;
     struct core *core;
     const struct net *net;
+    bool has_file;
+    const struct records *records;
     void (*keep)(void *arg); /* NULL: no records are kept */
     void (*drain)(void *arg);
     void *drain_arg;

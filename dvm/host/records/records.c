@@ -179,6 +179,11 @@ int records_replace(struct records *r, const void *data, size_t len, struct err 
     return 0;
 }
 
+bool records_there(const struct records *r)
+{
+    return r->fd >= 0;
+}
+
 void records_remove(struct records *r)
 {
     if (r->fd < 0)

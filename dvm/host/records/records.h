@@ -25,6 +25,8 @@ bool records_full(const struct records *r);
 /* One group replaces all. -1 and a reason: the file is as before. */
 int records_replace(struct records *r, const void *data, size_t len, struct err *err)
     __attribute__((warn_unused_result));
+/* False after the file was removed, or a write has failed. */
+bool records_there(const struct records *r);
 /* The DVM has ended: nobody will go on with it. */
 void records_remove(struct records *r);
 
