@@ -141,6 +141,7 @@ static void a_write_that_fails_removes_the_file(void **state)
 
     signal(SIGXFSZ, SIG_IGN);
     put(r, "one");
+    assert_true(records_there(r));
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     no.rlim_max = before.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &no), 0);
@@ -149,6 +150,7 @@ static void a_write_that_fails_removes_the_file(void **state)
     assert_non_null(strstr(err.msg, "which is removed"));
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(records_put(r, "more", 4, &err), 0); /* nothing is written any more */
+    assert_false(records_there(r));
     assert_false(records_full(r));
     records_close(r);
 }
