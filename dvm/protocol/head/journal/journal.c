@@ -161,6 +161,7 @@ void journal_snapshot(const struct journal *j, struct buf *b)
     size_t at;
 
     buf_put_u8(b, RECORD_SNAPSHOT);
+    buf_put_u8(b, RECORD_LAYOUT);
     at = b->len;
     buf_put_u32(b, 0);
     journal_save(j, b);

@@ -22,19 +22,32 @@
 
 /* --- codecs by type */
 
+static int get_layout(struct cur *c, struct err *err)
+{
+    unsigned layout = cur_u8(c);
+
+    return layout == RECORD_LAYOUT || c->bad
+               ? 0
+               : err_set(err, "layout %u, this head reads %u", layout, RECORD_LAYOUT);
+}
+
 static void put_snapshot(struct buf *b, const struct record *r)
 {
+    buf_put_u8(b, RECORD_LAYOUT);
     buf_put_bytes(b, r->snapshot.data, r->snapshot.len);
 }
 
 static int get_snapshot(struct cur *c, struct record *r, struct err *err)
 {
+    if (get_layout(c, err) < 0)
+        return -1;
     r->snapshot.data = cur_bytes(c, RECORD_SNAPSHOT_MAX, &r->snapshot.len);
     return 0;
 }
 
 static void put_begin(struct buf *b, const struct record *r)
 {
+    buf_put_u8(b, RECORD_LAYOUT);
     buf_put_str(b, r->begin.cluster);
     buf_put_u64(b, r->begin.incarnation);
     buf_put_u32(b, r->begin.size);
@@ -45,6 +58,8 @@ static void put_begin(struct buf *b, const struct record *r)
 
 static int get_begin(struct cur *c, struct record *r, struct err *err)
 {
+    if (get_layout(c, err) < 0)
+        return -1;
     r->begin.cluster = cur_str(c, API_NAME_MAX);
     r->begin.incarnation = cur_u64(c);
     r->begin.size = cur_u32(c);

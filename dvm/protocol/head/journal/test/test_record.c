@@ -86,6 +86,20 @@ static void a_begin_without_an_epoch_of_the_head_is_refused(void **state)
     assert_record_refused(r, "members");
 }
 
+static void records_of_another_layout_are_refused(void **state)
+{
+    static const enum record_type first[] = {RECORD_BEGIN, RECORD_SNAPSHOT};
+
+    for (size_t i = 0; i < 2; i++) {
+        BUF_AUTO struct buf b = {0};
+        struct record r = sample_record(first[i]);
+
+        encode_record(&b, &r);
+        b.data[1]++;
+        assert_refused(b.data, b.len, "layout 2, this head reads 1");
+    }
+}
+
 static void an_heir_may_skip_as_many_numbers_as_the_limit_says(void **state)
 {
     struct record r = sample_record(RECORD_HEIR), out;
@@ -357,6 +371,7 @@ int main(void)
         cmocka_unit_test(unknown_types_are_refused),
         cmocka_unit_test(every_prefix_and_every_longer_record_is_refused),
         cmocka_unit_test(a_begin_without_an_epoch_of_the_head_is_refused),
+        cmocka_unit_test(records_of_another_layout_are_refused),
         cmocka_unit_test(an_heir_may_skip_as_many_numbers_as_the_limit_says),
         cmocka_unit_test(members_out_of_their_limits_are_refused),
         cmocka_unit_test(requests_for_values_out_of_their_limits_are_refused),
