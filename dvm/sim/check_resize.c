@@ -9,9 +9,9 @@
  * A running one is then notified of its end.
  *
  * asker-told-once: an answer comes once, at the daemon that has sent the request. The end is
- * reported once, to the requester only, unless the requester has ended before it comes. Two requests with equal
- * fields share a campaign, and its end counts for both. asker-within-limits: an accepted campaign
- * of an application names no vpid outside the size limits in force.
+ * reported once, to the requester only, unless the requester has ended before it comes. Two
+ * requests with equal fields share a campaign, and its end counts for both. asker-within-limits: an
+ * accepted campaign of an application names no vpid outside the size limits in force.
  *
  * Limits: at rest a request is checked only while its daemon is a member in the same epoch. Its end
  * is checked only while the head keeps the campaign. */

@@ -23,7 +23,7 @@ struct ctl_opts {
     const char *plain_addr;   /* NULL: no health server */
     uint16_t plain_port;      /* 0: any */
     const struct net *net;    /* whose handshakes /metrics counts; NULL: none; borrowed */
-    bool has_file; /* the head's records are to be in a file, which /metrics tells; */
+    bool has_file;            /* the head's records are to be in a file, which /metrics tells; */
     const struct records *records; /* NULL: it could not be opened; borrowed */
     /* Before an answer to an input: keeps the records of what it says. NULL: they are not kept. */
     void (*keep)(void *arg);

@@ -166,7 +166,8 @@ static void put_head(FILE *f, const struct ctl *ctl)
                "Times that the head has gone on without a keeper.",
                core_stats(ctl->core).left_behind);
     if (ctl->has_file)
-        put_metric(f, "dvm_records_file", "gauge", "1: the records of the head are in its file too.",
+        put_metric(f, "dvm_records_file", "gauge",
+                   "1: the records of the head are in its file too.",
                    ctl->records && records_there(ctl->records));
     put_metric(f, "dvm_event_streams", "gauge", "Open event streams.", ctl->nstreams);
     api_dvm_free(&d);

@@ -17,7 +17,7 @@
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
-/* Of all records; the first one of a fold, BEGIN or SNAPSHOT, names it (docs/protocol/versions.md). */
+/* Of all records. BEGIN and SNAPSHOT, the first of a fold, name it (docs/protocol/versions.md). */
 #define RECORD_LAYOUT 1
 /* A record that is no snapshot. The largest one has the job of a SUBMIT, and what the head adds. */
 #define RECORD_BYTES_MAX (MSG_DATA_MAX + 4096)
