@@ -186,6 +186,8 @@ static void only_the_rank_that_is_named_stops(void **state)
     assert_int_equal(sim_ranks(w->sim, 2), 1);
     core_job_continue(core_of(w, 1), job(w)->nspace, 3); /* by an event, on another daemon */
     sim_drain(w->sim, 1);
+    sim_for(w->sim, 100);
+    assert_state(w, JOB_RUNNING);
     assert_ends(w, 0);
     assert_int_equal(w->ready, 1);
     world_free(w);
