@@ -92,6 +92,23 @@ static void an_older_size_and_another_content_of_the_same_are_refused(void **sta
     journal_destroy(j);
 }
 
+static void a_change_of_the_bound_or_its_base_is_one_record(void **state)
+{
+    struct journal *j = journal_create(NULL);
+    struct size_bound *b = size_bound_create(j);
+
+    size_bound_set(b, 6);
+    size_bound_rebase(b, 4);
+    assert_int_equal(size_bound_now(b), 6);
+    assert_int_equal(size_bound_base(b), 4);
+    assert_int_equal(journal_records(j), 2);
+    size_bound_set(b, 6);
+    size_bound_rebase(b, 4);
+    assert_int_equal(journal_records(j), 2);
+    size_bound_destroy(b);
+    journal_destroy(j);
+}
+
 static void each_further_short_epoch_doubles_the_pause_up_to_its_maximum(void **state)
 {
     struct join_backoff *b = join_backoff_create();
@@ -138,6 +155,7 @@ int main(void)
         cmocka_unit_test(slots_that_are_given_back_for_an_earlier_epoch_change_nothing),
         cmocka_unit_test(the_maximum_counts_expected_members_like_the_largest_present_one),
         cmocka_unit_test(an_older_size_and_another_content_of_the_same_are_refused),
+        cmocka_unit_test(a_change_of_the_bound_or_its_base_is_one_record),
         cmocka_unit_test(each_further_short_epoch_doubles_the_pause_up_to_its_maximum),
         cmocka_unit_test(a_long_epoch_ends_the_row_of_short_ones),
     };
