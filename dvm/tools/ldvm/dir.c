@@ -157,10 +157,11 @@ static int remove_inside(const char *path, const struct stat *st, int type, stru
 
 int ldvm_remove(const char *dir, struct err *err)
 {
+    /* Two processes may remove it at once: `prte stop`, and the prte in whose foreground the DVM
+     * ran. */
     if (!ldvm_is(dir))
-        return err_code(err, EINVAL, "%s is not the directory of a local DVM", dir);
+        return 0;
     finish_cleanups(dir);
-    /* Two processes may remove it at once: pterm, and the prte in whose foreground the DVM ran. */
     while (nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) != 0) {
         struct stat st;
 

@@ -41,8 +41,8 @@ int ldvm_make(const struct ldvm *l, struct err *err) __attribute__((warn_unused_
 int ldvm_load(const char *dir, struct ldvm *out, struct err *err)
     __attribute__((warn_unused_result));
 bool ldvm_is(const char *dir); /* true: a local DVM was created there */
-/* Removes the directory and its content; links are never followed. Only for a directory for
- * which ldvm_is() holds. */
+/* Removes the directory and its content; links are never followed. Nothing is removed, and that is
+ * no error, unless ldvm_is() holds. */
 int ldvm_remove(const char *dir, struct err *err) __attribute__((warn_unused_result));
 
 char *ldvm_path(const char *dir, uint32_t vpid, const char *name); /* on the heap */

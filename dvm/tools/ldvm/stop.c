@@ -93,9 +93,7 @@ int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *er
     if (rc == 0)
         rc = end_all(others, left_of(until_ms), err);
     procs_destroy(others);
-    if (rc < 0 || !ldvm_is(dir))
-        return rc;
-    return ldvm_remove(dir, err);
+    return rc < 0 ? rc : ldvm_remove(dir, err);
 }
 
 int ldvm_stop(const char *dir, int64_t deadline_s, struct err *err)
