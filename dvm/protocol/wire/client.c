@@ -13,8 +13,9 @@
  * output) points into the caller's bytes.
  *
  * Failures: another version, an unknown type, remaining bytes, and values over METHOD_MAX,
- * PATH_MAX_BYTES, SIGNAL_MAX, CLIENT_DATA_MAX, CLIENT_TEXT_MAX or CLIENT_BODY_MAX are refused;
- * *out is empty then. An encoder sets b->failed for an unknown type or data over CLIENT_DATA_MAX.
+ * PATH_MAX_BYTES, SIGNAL_MAX, CLIENT_DATA_MAX, CLIENT_TEXT_MAX, CLIENT_BODY_MAX or
+ * CLIENT_PLACES_MAX are refused; *out is empty then. An encoder sets b->failed for an unknown type,
+ * data over CLIENT_DATA_MAX or more than CLIENT_PLACES_MAX addresses.
  *
  * Sessions are not kept here: client_msg_numbered() only says which types have numbers in one. */
 #include "dvm/protocol/wire/client.h"
@@ -314,6 +315,39 @@ static int get_room(struct cur *c, struct client_room *m, struct err *err)
     return 0;
 }
 
+static void put_referral(struct buf *b, const struct client_referral *m)
+{
+    b->failed = b->failed || m->n > CLIENT_PLACES_MAX;
+    buf_put_u8(b, m->n);
+    for (size_t i = 0; i < m->n && !b->failed; i++) {
+        buf_put_str(b, m->places[i].address);
+        buf_put_u16(b, m->places[i].port);
+    }
+}
+
+static int get_place(struct cur *c, struct client_place *p, struct err *err)
+{
+    FREE_AUTO char *address = cur_str(c, CLIENT_ADDRESS_MAX - 1);
+
+    p->port = cur_u16(c);
+    if (c->bad)
+        return 0;
+    memcpy(p->address, address, strlen(address) + 1);
+    return address[0] && p->port ? 0 : err_set(err, "a daemon without an address or a port");
+}
+
+static int get_referral(struct cur *c, struct client_referral *m, struct err *err)
+{
+    m->n = cur_u8(c);
+    if (m->n > CLIENT_PLACES_MAX)
+        return err_set(err, "addresses of %u daemons, at most %d", m->n, CLIENT_PLACES_MAX);
+    for (size_t i = 0; i < m->n; i++) {
+        if (get_place(c, &m->places[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static void put_reached(struct buf *b, const struct client_reached *m)
 {
     buf_put_str(b, m->address);
@@ -459,5 +493,6 @@ const struct client_end *client_msg_end(const struct client_msg *m)
 bool client_msg_numbered(enum client_type type)
 {
     return type != CLIENT_OPEN && type != CLIENT_OPENED && type != CLIENT_ACK &&
-           type != CLIENT_NOTE && type != CLIENT_BYE && type != CLIENT_FILES_ROOM;
+           type != CLIENT_NOTE && type != CLIENT_BYE && type != CLIENT_FILES_ROOM &&
+           type != CLIENT_REFERRAL_ASK && type != CLIENT_REFERRAL;
 }

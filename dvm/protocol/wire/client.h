@@ -10,11 +10,15 @@
  *
  * OPEN before SUBMIT or ATTACH puts the connection into a session, which outlives it (docs/prun.md,
  * Lost connections). Each side of a session numbers its messages from 1, except OPEN, OPENED, ACK,
- * NOTE, FILES_ROOM and BYE. It keeps each until the other side has acknowledged it.
+ * NOTE, FILES_ROOM, BYE and those before OPEN. It keeps each until the other side has acknowledged
+ * it.
  *
  * Later connections of the session begin with the same token and a higher attempt, and missing
  * messages are sent again. Numbers are not sent: OPENED gives that of the daemon's next message,
  * and comes again before a gap.
+ *
+ * REFERRAL_ASK before that asks where the job is to be submitted. A daemon that does not know the
+ * message answers ERROR; a client that does not send it gets no REFERRAL.
  *
  * To add a message: its struct here, one line in CLIENT_MSGS, its put_ and get_ function in
  * client.c, a sample in test/samples.c. */
@@ -37,6 +41,8 @@
 #define CLIENT_DATA_MAX (256u << 10)
 #define CLIENT_TEXT_MAX (16u << 10)
 #define CLIENT_BODY_MAX (64u << 20)
+#define CLIENT_PLACES_MAX 3
+#define CLIENT_ADDRESS_MAX 46 /* bytes of a numeric address with its end */
 
 /* X(TYPE, number, member of struct client_msg's union, kind of its fields, what client_msg_free()
  * frees of them) */
@@ -53,6 +59,7 @@
     X(BYE, 8, bye, none, nothing) /* ends the session, and its job unless that is detached */      \
     X(FILES, 9, files, bytes,                                                                      \
       nothing) /* a piece of the job's files (dvm/protocol/wire/piece.h) */                        \
+    X(REFERRAL_ASK, 10, referral_ask, none, nothing) /* before OPEN and SUBMIT */                  \
     /* daemon -> client */                                                                         \
     X(ACCEPTED, 64, accepted, job, job)                                                            \
     X(STATE, 65, state, state, state)                                                              \
@@ -67,6 +74,7 @@
     X(OPENED, 74, opened, opened, nothing)                                                         \
     X(FILES_ROOM, 75, room, room, nothing)                                                         \
     X(AWAY, 78, away, end, end) /* in place of ERROR: another daemon may take the job */           \
+    X(REFERRAL, 79, referral, referral, nothing)                                                   \
     /* relay -> client */                                                                          \
     X(REACHED, 76, reached, reached, reached)                                                      \
     X(UNREACHED, 77, unreached, unreached, unreached)
@@ -154,6 +162,14 @@ struct client_note {
 
 struct client_room {
     uint64_t total; /* bytes of FILES that may be sent, from the first */
+};
+
+struct client_referral { /* where the job outlives the daemon that was asked */
+    uint8_t n;           /* 0: there is no better place */
+    struct client_place {
+        char address[CLIENT_ADDRESS_MAX];
+        uint16_t port;
+    } places[CLIENT_PLACES_MAX];
 };
 
 struct client_reached { /* all later messages are the daemon's */

@@ -66,6 +66,8 @@ const struct client_msg *sample_clients(size_t *n)
         {.type = CLIENT_UNREACHED, .unreached = {true, "no"}},
         {.type = CLIENT_FILES, .files = {BYTES("\2\0\0\0\0\0\0\0\1x")}},
         {.type = CLIENT_FILES_ROOM, .room = {1ull << 33}},
+        {.type = CLIENT_REFERRAL_ASK},
+        {.type = CLIENT_REFERRAL, .referral = {2, {{"10.0.0.7", 7400}, {"fd00::1:2", 65535}}}},
     };
 
     list[0].submit.spec = sample_spec();

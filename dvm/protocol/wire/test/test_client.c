@@ -187,6 +187,34 @@ static void a_session_without_sense_is_refused(void **state)
     assert_refused(&(struct client_msg){.type = CLIENT_OPENED, .opened = {.next = 0}}, "from 1 on");
 }
 
+static void a_referral_to_no_address_or_no_port_is_refused(void **state)
+{
+    struct client_msg m = {.type = CLIENT_REFERRAL, .referral = {1, {{"", 7400}}}};
+
+    assert_refused(&m, "without an address or a port");
+    m.referral.places[0] = (struct client_place){"10.0.0.7", 0};
+    assert_refused(&m, "without an address or a port");
+}
+
+static void a_referral_with_too_much_in_it_is_refused(void **state)
+{
+    static const uint8_t many[] = {CLIENT_VERSION, CLIENT_REFERRAL, CLIENT_PLACES_MAX + 1};
+    struct client_msg m = {.type = CLIENT_REFERRAL, .referral = {.n = CLIENT_PLACES_MAX + 1}};
+    BUF_AUTO struct buf b = {0}, too_many = {0};
+
+    assert_bytes_refused(many, sizeof(many), "at most 3");
+    buf_init(&too_many, BUF_MAX);
+    client_msg_encode(&too_many, &m);
+    assert_true(too_many.failed);
+    buf_init(&b, BUF_MAX);
+    buf_put_u8(&b, CLIENT_VERSION);
+    buf_put_u8(&b, CLIENT_REFERRAL);
+    buf_put_u8(&b, 1);
+    buf_put_str(&b, "a name that is longer than any numeric address.");
+    buf_put_u16(&b, 7400);
+    assert_bytes_refused(b.data, b.len, "over a limit");
+}
+
 /* The message would match any client whose job has no name yet. */
 static void a_job_without_a_name_is_refused(void **state)
 {
@@ -317,6 +345,8 @@ int main(void)
         cmocka_unit_test(a_pause_other_than_0_or_1_is_refused),
         cmocka_unit_test(a_session_without_sense_is_refused),
         cmocka_unit_test(a_job_without_a_name_is_refused),
+        cmocka_unit_test(a_referral_to_no_address_or_no_port_is_refused),
+        cmocka_unit_test(a_referral_with_too_much_in_it_is_refused),
         cmocka_unit_test(a_text_with_a_nul_inside_is_refused),
         cmocka_unit_test(an_unknown_type_cannot_be_encoded),
         cmocka_unit_test(a_state_that_no_job_has_is_refused),
