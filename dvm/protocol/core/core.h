@@ -15,6 +15,7 @@
 #include "base/fsm/fsm.h"
 #include "dvm/protocol/head/head.h"
 #include "dvm/protocol/out/out.h"
+#include "dvm/protocol/wire/client.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/resize_request.h"
 
@@ -144,6 +145,10 @@ void core_daemons_of(const struct core *c, const char *nspace, uint32_t rank, hw
  */
 const struct job_launch *core_job_ranks(const struct core *c, const char *nspace,
                                         const struct job_rank **ranks);
+
+/* Head: where a client from outside should submit its job instead. `turn` counts such clients, so
+ * that members take turns. */
+struct client_referral core_referral(const struct core *c, uint64_t turn);
 
 /* Local clients (prun): submit, signals; answers are OUT_CLIENT actions. */
 void core_submit(struct core *c, uint32_t client, const struct job_spec *spec);
