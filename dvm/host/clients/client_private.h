@@ -33,6 +33,7 @@ struct clients {
     } hooks;
     struct client *by_id, *by_net;
     uint32_t last_id;
+    uint64_t nreferrals; /* clients that were sent on to members */
 };
 
 /* net_id 0: without a connection. */

@@ -254,6 +254,22 @@ static void submit_job(struct clients *c, struct client *k, struct job_spec *spe
     core_submit(c->parts.core, k->id, spec);
 }
 
+/* May free k. */
+static void refer_client(struct clients *c, struct client *k)
+{
+    struct client_msg m = {.type = CLIENT_REFERRAL};
+
+    m.referral = core_referral(c->parts.core, c->nreferrals);
+    if (k->submitted || k->session) {
+        client_refuse(c, k, EXIT_CODE_USAGE, "a client asks for a place before its job");
+    } else if (!m.referral.n && !session_has_room(c)) {
+        client_refuse(c, k, EXIT_CODE_NOT_LAUNCHED, SESSION_NO_ROOM);
+    } else {
+        c->nreferrals += m.referral.n > 0;
+        client_say(c, k, &m);
+    }
+}
+
 static void take_files(struct clients *c, struct client *k, const struct client_bytes *m)
 {
     struct err err = {0};
@@ -288,6 +304,9 @@ static void take_message(struct clients *c, struct client *k, struct client_msg 
         break;
     case CLIENT_OPEN:
         session_open(c, k, &m->open);
+        break;
+    case CLIENT_REFERRAL_ASK:
+        refer_client(c, k);
         break;
     case CLIENT_BYE:
         session_bye(c, k);

@@ -197,6 +197,15 @@ static void resume_session(struct clients *c, struct client *newcomer, struct cl
         iof_client_drained(c->parts.iof, k->id);
 }
 
+bool session_has_room(const struct clients *c)
+{
+    size_t nopen = 0;
+
+    for (const struct client *k = c->by_id; k; k = k->hh.next)
+        nopen += k->session && k->session->open;
+    return nopen < SESSIONS_MAX;
+}
+
 void session_open(struct clients *c, struct client *k, const struct client_open *m)
 {
     size_t nopen;
@@ -216,7 +225,7 @@ void session_open(struct clients *c, struct client *k, const struct client_open 
               "job because prun did not reconnect in time";
     } else if (!known && nopen >= SESSIONS_MAX) {
         code = EXIT_CODE_NOT_LAUNCHED;
-        why = "too many jobs of clients outside at this daemon";
+        why = SESSION_NO_ROOM;
     }
     if (why)
         client_refuse(c, k, code, why);

@@ -5,7 +5,10 @@
 
 #include "dvm/host/clients/client_private.h"
 
-void session_free(struct session *s); /* NULL is fine */
+#define SESSION_NO_ROOM "too many jobs of clients outside at this daemon"
+
+void session_free(struct session *s);           /* NULL is fine */
+bool session_has_room(const struct clients *c); /* for one more client that may come back */
 void session_open(struct clients *c, struct client *k,
                   const struct client_open *m);                               /* may free k */
 void session_attach(struct clients *c, struct client *k, const char *nspace); /* frees k */
