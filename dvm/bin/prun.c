@@ -5,6 +5,7 @@
 #include "dvm/tools/submit/elsewhere.h"
 #include "dvm/tools/submit/now.h"
 #include "dvm/tools/submit/options.h"
+#include "dvm/tools/submit/referral.h"
 #include "dvm/tools/submit/run.h"
 
 #include <errno.h>
@@ -79,8 +80,34 @@ static struct cli_conn *go_elsewhere(struct cli_where *where, int signals, int64
     return c;
 }
 
+/* A detached job stays where it is submitted, and one with JOB_NOLOCAL means this daemon. */
+static bool may_move(const struct submit_opts *opts)
+{
+    return opts->where.host && !opts->attach && !(opts->spec.flags & (JOB_DETACH | JOB_NOLOCAL));
+}
+
+/* The connection for the job. NULL: there is none, or *signum is the user's signal. */
+static struct cli_conn *follow_referral(struct referral *r, struct cli_conn *c,
+                                        struct submit_opts *opts, int signals, int *signum,
+                                        struct err *err)
+{
+    *signum = 0;
+    if (!may_move(opts))
+        return c;
+    c = referral_follow(r, c, &opts->where, signals, err);
+    if (!c && err->code == EINTR) {
+        *signum = end_signal(signals);
+        c = *signum ? NULL : cli_connect(&opts->where, err);
+    }
+    if (c && r->host && opts->verbose)
+        fprintf(stderr, "prun: the head sends this client on to %s port %s\n", opts->where.address,
+                opts->where.port);
+    return c;
+}
+
 /* Submits the job at one daemon after the other, until one takes it. */
-static int submit_anywhere(struct cli_conn *c, struct submit_opts *opts, const struct run_fds *fds)
+static int submit_anywhere(struct cli_conn *c, struct referral *r, struct submit_opts *opts,
+                           const struct run_fds *fds)
 {
     int64_t until = submit_now_ms() + opts->reconnect_ms;
     struct err err = {0};
@@ -91,6 +118,7 @@ static int submit_anywhere(struct cli_conn *c, struct submit_opts *opts, const s
 
         if (code != SUBMIT_AWAY)
             return code;
+        referral_return(r, &opts->where);
         c = go_elsewhere(&opts->where, fds->signals, until, &signum, &err);
         if (signum)
             return exit_code_of_signal(signum);
@@ -102,17 +130,25 @@ static int submit_anywhere(struct cli_conn *c, struct submit_opts *opts, const s
 static int run_job(struct submit_opts *opts)
 {
     struct run_fds fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, -1};
+    struct referral r = {0};
     struct err err = {0};
     struct cli_conn *c;
+    int code, signum = 0;
 
     if (output_check(&opts->output, &err) < 0)
         return cli_fail("prun", EXIT_CODE_USAGE, &err);
     if (files_check(opts->sources, opts->spec.nfiles, &err) < 0)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
     c = begin_connection(&opts->where, &fds.signals, &err);
+    if (c)
+        c = follow_referral(&r, c, opts, fds.signals, &signum, &err);
+    if (signum)
+        return exit_code_of_signal(signum);
     if (!c)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
-    return submit_anywhere(c, opts, &fds);
+    code = submit_anywhere(c, &r, opts, &fds);
+    referral_free(&r);
+    return code;
 }
 
 int main(int argc, char **argv)

@@ -4,9 +4,9 @@
  *
  * client_probe WHERE STEP...   each step one argument, its words separated by spaces:
  *   open TOKEN ATTEMPT HAVE WINDOW_MS    submit COMMAND    stdin BYTES    signal N    ack N    bye
- *   attach JOB    call METHOD PATH BODY    crowd: connections with a session each until one is
- * refused hear NAME: prints what comes up to a message of that name    gone: up to the connection's
- * end use N: connection N from now on; a new one is made */
+ *   refer    attach JOB    call METHOD PATH BODY    crowd: connections with a session each until
+ * one is refused hear NAME: prints what comes up to a message of that name    gone: up to the
+ * connection's end use N: connection N from now on; a new one is made */
 #include "base/tls/tls.h"
 #include "dvm/tools/cli/conn.h"
 
@@ -67,9 +67,17 @@ static const char *name(enum client_type type)
         [CLIENT_ACK] = "ACK",           [CLIENT_ACCEPTED] = "ACCEPTED", [CLIENT_STATE] = "STATE",
         [CLIENT_OUTPUT] = "OUTPUT",     [CLIENT_DONE] = "DONE",         [CLIENT_ERROR] = "ERROR",
         [CLIENT_REPLY] = "REPLY",       [CLIENT_NOTE] = "NOTE",         [CLIENT_MAP] = "MAP",
-        [CLIENT_STDIN_PAUSE] = "PAUSE", [CLIENT_OPENED] = "OPENED",     [CLIENT_AWAY] = "AWAY"};
+        [CLIENT_STDIN_PAUSE] = "PAUSE", [CLIENT_OPENED] = "OPENED",     [CLIENT_AWAY] = "AWAY",
+        [CLIENT_REFERRAL] = "REFERRAL"};
 
     return type < sizeof(names) / sizeof(*names) && names[type] ? names[type] : "?";
+}
+
+static void show_places(const struct client_referral *to)
+{
+    printf(" %u", to->n);
+    for (int i = 0; i < to->n; i++)
+        printf(" %s:%u", to->places[i].address, to->places[i].port);
 }
 
 static void show(const struct client_msg *m)
@@ -92,6 +100,8 @@ static void show(const struct client_msg *m)
         printf(" 0 %s", m->note.text);
     else if (m->type == CLIENT_STDIN_PAUSE)
         printf(" %u ", m->pause.paused);
+    else if (m->type == CLIENT_REFERRAL)
+        show_places(&m->referral);
     else if (m->type == CLIENT_MAP || m->type == CLIENT_REACHED)
         printf(" 0 ");
     printf("\n");
@@ -232,6 +242,8 @@ static void step(struct probe *p, char *text)
         say(p, &(struct client_msg){.type = CLIENT_ACK, .ack = {n}});
     else if (strcmp(verb, "bye") == 0)
         say(p, &(struct client_msg){.type = CLIENT_BYE});
+    else if (strcmp(verb, "refer") == 0)
+        say(p, &(struct client_msg){.type = CLIENT_REFERRAL_ASK});
     else if (strcmp(verb, "attach") == 0)
         say(p, &(struct client_msg){.type = CLIENT_ATTACH, .attach = {a}});
     else if (strcmp(verb, "call") == 0)

@@ -108,6 +108,34 @@ answers() {
     [ "$(from 1 --reconnect 0 -n 1 sh -c 'echo "$PMIX_HOSTNAME"')" != node1 ]
 }
 
+# fill_pipe: the pipe $full takes nothing more, so who writes to it waits.
+fill_pipe() {
+    mkfifo "$BATS_TEST_TMPDIR/full"
+    exec {full}<> "$BATS_TEST_TMPDIR/full"
+    head -c 65536 /dev/zero >&"$full"
+}
+
+@test "a member that leaves when the head has just sent a client on to it: the job runs at the head" {
+    start_members
+    fill_pipe
+    prun -v --dvm "127.0.0.1:$join" -n 1 sh -c 'exit 7' 2>&"$full" 3>&- &
+    local pid=$!
+    eventually at_member_1
+    prte resize --remove 1 > "$BATS_TEST_TMPDIR/resize"
+    head -c 65536 <&"$full" > "$BATS_TEST_TMPDIR/zeros"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 7 ]
+    read -r -t "$limit" -u "$full" line
+    [ "$line" = "prun: the head sends this client on to 127.0.1.1 port $port" ]
+    [ "$(view '.jobs | length')" -eq 1 ]
+    # The job's client was at the head.
+    read -r -t "$limit" -u "$full" line
+    [[ "$line" == *": accepted" ]]
+}
+
+at_member_1() { pgrep -f "^dvm-connect 127.0.1.1 $port "; }
+
 # submit WORKER NUMBER: that many jobs, and more until the file "resized" exists.
 submit() {
     local n=0

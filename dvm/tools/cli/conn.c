@@ -188,13 +188,13 @@ struct cli_conn *cli_dial(const struct cli_where *w, struct err *err)
     return w->host ? dial_host(w, err) : dial_socket(w, err);
 }
 
-static int wait_reached(struct cli_conn *c, int other_fd, struct err *err)
+static int wait_reached(struct cli_conn *c, int other_fd, int timeout_ms, struct err *err)
 {
     struct client_msg m;
     int got = 0;
 
     while (got == 0 && !c->address && !c->closed)
-        got = cli_conn_wait_or(c, &m, other_fd, REACH_MS, err);
+        got = cli_conn_wait_or(c, &m, other_fd, timeout_ms, err);
     if (c->address)
         return 0;
     if (got == 2)
@@ -204,18 +204,25 @@ static int wait_reached(struct cli_conn *c, int other_fd, struct err *err)
     return got < 0 ? -1 : err_set(err, "the program " CLI_RELAY " has ended without an answer");
 }
 
-struct cli_conn *cli_connect_or(struct cli_where *w, int other_fd, struct err *err)
+struct cli_conn *cli_connect_within(struct cli_where *w, int other_fd, int timeout_ms,
+                                    struct err *err)
 {
     struct cli_conn *c = cli_dial(w, err);
 
     if (!c || !w->host)
         return c;
-    if (wait_reached(c, other_fd, err) < 0) {
+    if (wait_reached(c, other_fd, timeout_ms, err) < 0) {
         cli_conn_free(c);
         return NULL;
     }
+    free(w->address);
     w->address = xstrdup(c->address);
     return c;
+}
+
+struct cli_conn *cli_connect_or(struct cli_where *w, int other_fd, struct err *err)
+{
+    return cli_connect_within(w, other_fd, REACH_MS, err);
 }
 
 struct cli_conn *cli_connect(struct cli_where *w, struct err *err)

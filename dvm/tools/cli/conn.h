@@ -18,6 +18,9 @@ struct cli_conn;
 struct cli_conn *cli_connect(struct cli_where *where, struct err *err);
 /* The same; NULL and EINTR as soon as other_fd (-1: none) is readable. */
 struct cli_conn *cli_connect_or(struct cli_where *where, int other_fd, struct err *err);
+/* The same, within a time; a local socket is connected at once. */
+struct cli_conn *cli_connect_within(struct cli_where *where, int other_fd, int timeout_ms,
+                                    struct err *err);
 /* Starts a connection. A local one is complete on return. For a host, cli_conn_take() returns -1
  * if the connection fails: err->code is ECONNREFUSED, or EACCES if another attempt is pointless. */
 struct cli_conn *cli_dial(const struct cli_where *where, struct err *err);
