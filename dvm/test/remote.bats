@@ -19,7 +19,8 @@ setup_file() {
     unset DVM_SESSION_DIR
     prte start --dvm "$DVM_DIR" -n 2 --slots 8 >&2
     JOIN=$(jq .join "$DVM_DIR/0/ports.json")
-    export JOIN
+    MEMBER=$(jq .join "$DVM_DIR/1/ports.json")
+    export JOIN MEMBER
 }
 
 teardown_file() {
@@ -33,11 +34,12 @@ teardown() {
 
 outside() { prun --dvm "127.0.0.1:$JOIN" "$@"; }
 
-# through_proxy RULE...: in $at is where to connect to.
+# through_proxy RULE...: in $at is where to connect to. The way leads to a member, unless $way names another port: the
+# head would send prun on, past the proxy.
 through_proxy() {
     local port
     mkfifo "$BATS_TEST_TMPDIR/port"
-    "$proxy" "$JOIN" "$@" > "$BATS_TEST_TMPDIR/port" 2> "$BATS_TEST_TMPDIR/proxy.err" 3>&- &
+    "$proxy" "${way:-$MEMBER}" "$@" > "$BATS_TEST_TMPDIR/port" 2> "$BATS_TEST_TMPDIR/proxy.err" 3>&- &
     proxy_pid=$!
     read -r -t "$limit" port < "$BATS_TEST_TMPDIR/port"
     rm "$BATS_TEST_TMPDIR/port"
@@ -68,12 +70,15 @@ one_line() {
 # --- refused clients
 
 @test "a connection from outside ends without a reset, which would end kubectl port-forward" {
-    through_proxy whole
-    prun --dvm "$at" -n 2 true
-    prun --dvm "$at" -n 1 cat <<< text
-    pstat --dvm "$at" > /dev/null
-    end_proxy
-    [ "$(cat "$BATS_TEST_TMPDIR/proxy.err")" = "" ]
+    local way
+    for way in "$MEMBER" "$JOIN"; do
+        through_proxy whole
+        prun --dvm "$at" -n 2 true
+        prun --dvm "$at" -n 1 cat <<< text
+        pstat --dvm "$at" > /dev/null
+        end_proxy
+        [ "$(cat "$BATS_TEST_TMPDIR/proxy.err")" = "" ]
+    done
 }
 
 @test "a host needs credentials, and credentials need a host" {
@@ -251,9 +256,8 @@ start_homeless() {
 @test "pstat and pterm from outside query, signal and end jobs; a member passes them on" {
     run -0 pstat --dvm "127.0.0.1:$JOIN" members
     [[ "$output" == *wired*node1* ]]
-    member=$(jq .join "$DVM_DIR/1/ports.json")
-    run -0 pstat --dvm "localhost:$member" jobs
-    [ "$(prun --dvm "localhost:$member" -n 1 echo via member)" = "via member" ]
+    run -0 pstat --dvm "localhost:$MEMBER" jobs
+    [ "$(prun --dvm "localhost:$MEMBER" -n 1 echo via member)" = "via member" ]
     job=$(outside --detach -n 1 sh -c 'while :; do sleep 0.1; done')
     eventually job_runs "$job"
     pterm --dvm "127.0.0.1:$JOIN" --job "$job" --signal KILL
@@ -484,8 +488,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
 }
 
 @test "another daemon, or one that does not know the job, is reported in one line" {
-    member=$(jq .join "$DVM_DIR/1/ports.json")
-    through_proxy down6000 "to$member"
+    through_proxy down6000 "to$JOIN"
     run --separate-stderr -123 prun --dvm "$at" -n 1 sh -c 'head -c 30000 /dev/zero'
     [[ "$stderr" == *"the daemon does not know the job any more"* ]]
     end_proxy
@@ -498,9 +501,9 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
 @test "the backlog of a lost connection is bounded, and the ranks wait, not the daemon" {
     # Of the daemon's processes the larger one: the other makes its ranks.
     high() {
-        pgrep -f -- "prted .*--session-dir $DVM_DIR/0 " | xargs -I{} awk '/VmHWM/ { print $2 }' /proc/{}/status | sort -n | tail -n 1
+        pgrep -f -- "prted .*--session-dir $DVM_DIR/1 " | xargs -I{} awk '/VmHWM/ { print $2 }' /proc/{}/status | sort -n | tail -n 1
     }
-    outside -n 1 sh -c 'head -c 50000000 /dev/zero' > /dev/null # what the daemon needs anyway
+    prun --dvm "127.0.0.1:$MEMBER" -n 1 sh -c 'head -c 50000000 /dev/zero' > /dev/null # what the daemon needs anyway
     before=$(high)
     [ "$before" -gt 8192 ]
     # Idle when the connection is cut, and then with a flood for 3 s.
@@ -522,7 +525,7 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
 }
 
 @test "a detached job is followed from outside over cuts, and by a second prun when the first has ended" {
-    gate=$BATS_TEST_TMPDIR/gate
+    gate=$BATS_TEST_TMPDIR/gate way=$JOIN
     mkfifo "$gate"
     job=$(outside --detach -n 1 sh -c "seq 1 5000; read -r _ < $gate; seq 5001 10000; exit 3")
     through_proxy down9000 down9000 down9000 pass
