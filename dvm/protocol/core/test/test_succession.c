@@ -326,6 +326,20 @@ static void c21_a_job_that_has_ended_is_not_submitted_again(void **state)
     }
 }
 
+static void the_state_of_a_job_is_not_lost_with_the_head(void **state)
+{
+    for (uint64_t at = 0; at < 60; at++) {
+        struct sim *s = boot();
+        size_t job = sim_submit(s, 5, 8, 60000, 0);
+
+        sim_for(s, at);
+        dvm_replace_head_at_once(s);
+        sim_for(s, 5000);
+        assert_int_equal(sim_job(s, job)->state, JOB_RUNNING);
+        sim_destroy(s);
+    }
+}
+
 /* pterm or Ctrl-C at a member: the request is on its way, at the head, or on its way to the ranks.
  */
 static void c21_a_signal_that_ends_a_job_is_not_lost_with_the_head(void **state)
@@ -587,6 +601,7 @@ int main(void)
         cmocka_unit_test(c21_ranks_of_an_earlier_epoch_take_no_slots_of_the_present_one),
         cmocka_unit_test(c21_a_daemon_hears_of_a_lost_rank_once),
         cmocka_unit_test(c21_the_absence_of_the_head_makes_no_target_silent),
+        cmocka_unit_test(the_state_of_a_job_is_not_lost_with_the_head),
         cmocka_unit_test(c21_a_signal_that_ends_a_job_is_not_lost_with_the_head),
         cmocka_unit_test(c21_a_detached_job_of_the_head_goes_on_whenever_the_head_ends),
         cmocka_unit_test(c21_a_detached_job_of_the_head_keeps_its_place_in_the_queue),

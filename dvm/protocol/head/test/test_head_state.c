@@ -352,6 +352,27 @@ static void the_history_has_the_last_jobs(void **state)
     head_fold_destroy(f);
 }
 
+static void an_ended_job_of_an_unknown_failure_is_refused(void **state)
+{
+    for (int known = 0; known < 2; known++) {
+        struct job_history h = {0}, loaded = {0};
+        struct job_past *p = xcalloc(1, sizeof(*p));
+        BUF_AUTO struct buf b = {0};
+        struct cur c;
+
+        p->failure = JOB_EV_NO_MAP + !known;
+        p->reason = xstrdup("");
+        p->vpids = xcalloc(1, sizeof(*p->vpids));
+        job_history_add(&h, p);
+        buf_init(&b, 1u << 16);
+        job_history_save(&h, &b);
+        c = cur_of(b.data, b.len);
+        assert_int_equal(job_history_load(&loaded, &c, NULL), known ? 0 : -1);
+        job_history_free(&loaded);
+        job_history_free(&h);
+    }
+}
+
 static void a_result_is_a_failure(void **state)
 {
     struct head_fold *f = fold_up_to(RECORD_JOB_MAPPED);
@@ -454,6 +475,7 @@ int main(void)
         cmocka_unit_test(only_what_was_sent_ends),
         cmocka_unit_test(a_rank_ends_once),
         cmocka_unit_test(the_history_has_the_last_jobs),
+        cmocka_unit_test(an_ended_job_of_an_unknown_failure_is_refused),
         cmocka_unit_test(a_result_is_a_failure),
         cmocka_unit_test(only_values_that_are_there_are_removed_and_none_is_published_twice),
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),

@@ -321,6 +321,25 @@ static void a_nidmap_has_holes_epochs_and_facts_of_any_table(void **state)
     }
 }
 
+static void facts_of_a_nidmap_stay_while_one_of_their_members_is_there(void **state)
+{
+    struct msg_target gone = {1, {INC, 11}};
+    BUF_AUTO struct buf b = {0};
+    struct members a, m;
+
+    members_init(&a, 0, 2);
+    for (uint32_t v = 0; v < 3; v++)
+        add(&a, v, 10 + v, "one-host", "10.244.0.1");
+    buf_init(&b, 1u << 16);
+    members_encode(&a, &b);
+    members_init(&m, 0, 2);
+    assert_int_equal(members_decode(&m, b.data, b.len, NULL), 0);
+    members_remove(&m, &gone, 1, MEMBER_EV_LOSE);
+    assert_told(&m, 2, "one-host", "10.244.0.1");
+    members_free(&a);
+    members_free(&m);
+}
+
 static void daemons_that_are_not_live_are_in_no_nidmap(void **state)
 {
     struct msg_target gone[] = {{2, {INC, 3}}, {9, {INC, 10}}};
@@ -473,6 +492,7 @@ int main(void)
         cmocka_unit_test(pods_with_equal_facts_share_one_record),
         cmocka_unit_test(a_later_epoch_replaces_the_facts_and_a_second_report_changes_nothing),
         cmocka_unit_test(a_nidmap_has_holes_epochs_and_facts_of_any_table),
+        cmocka_unit_test(facts_of_a_nidmap_stay_while_one_of_their_members_is_there),
         cmocka_unit_test(daemons_that_are_not_live_are_in_no_nidmap),
         cmocka_unit_test(a_nidmap_of_pods_takes_few_bytes_each),
     };

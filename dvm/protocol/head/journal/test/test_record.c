@@ -112,6 +112,18 @@ static void an_heir_may_skip_as_many_numbers_as_the_limit_says(void **state)
     record_free(&out);
 }
 
+static void a_job_may_be_of_the_highest_vpid(void **state)
+{
+    struct record r = sample_record(RECORD_JOB_ACCEPTED), out;
+    BUF_AUTO struct buf b = {0};
+
+    r.job.submit_vpid = VPID_MAX;
+    encode_record(&b, &r);
+    assert_int_equal(record_decode(b.data, b.len, &out, NULL), 0);
+    assert_int_equal(out.job.submit_vpid, VPID_MAX);
+    record_free(&out);
+}
+
 static void members_out_of_their_limits_are_refused(void **state)
 {
     struct record r = sample_record(RECORD_ADMITTED);
@@ -373,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_begin_without_an_epoch_of_the_head_is_refused),
         cmocka_unit_test(records_of_another_layout_are_refused),
         cmocka_unit_test(an_heir_may_skip_as_many_numbers_as_the_limit_says),
+        cmocka_unit_test(a_job_may_be_of_the_highest_vpid),
         cmocka_unit_test(members_out_of_their_limits_are_refused),
         cmocka_unit_test(requests_for_values_out_of_their_limits_are_refused),
         cmocka_unit_test(releases_out_of_their_limits_are_refused),

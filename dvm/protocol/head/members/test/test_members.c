@@ -64,6 +64,19 @@ static void the_maximum_counts_expected_members_like_the_largest_present_one(voi
     members_free(&m);
 }
 
+static void a_daemon_that_is_not_in_the_ledger_has_no_host(void **state)
+{
+    struct journal *j = journal_create(NULL);
+    struct cpu_ledger *g = cpu_ledger_create(j);
+
+    assert_int_equal(cpu_ledger_put(g, 2, "n2", "", NULL), 0);
+    assert_string_equal(cpu_ledger_host(g, 2), "n2");
+    assert_string_equal(cpu_ledger_host(g, 1), "");
+    assert_string_equal(cpu_ledger_host(g, 99), "");
+    cpu_ledger_destroy(g);
+    journal_destroy(j);
+}
+
 static void an_older_size_and_another_content_of_the_same_are_refused(void **state)
 {
     struct journal *j = journal_create(NULL);
@@ -154,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slots_that_are_given_back_for_an_earlier_epoch_change_nothing),
         cmocka_unit_test(the_maximum_counts_expected_members_like_the_largest_present_one),
+        cmocka_unit_test(a_daemon_that_is_not_in_the_ledger_has_no_host),
         cmocka_unit_test(an_older_size_and_another_content_of_the_same_are_refused),
         cmocka_unit_test(a_change_of_the_bound_or_its_base_is_one_record),
         cmocka_unit_test(each_further_short_epoch_doubles_the_pause_up_to_its_maximum),
