@@ -326,18 +326,29 @@ static void c21_a_job_that_has_ended_is_not_submitted_again(void **state)
     }
 }
 
+/* The client's daemon is cut off when the job stops for a debugger. */
 static void the_state_of_a_job_is_not_lost_with_the_head(void **state)
 {
-    for (uint64_t at = 0; at < 60; at++) {
-        struct sim *s = boot();
-        size_t job = sim_submit(s, 5, 8, 60000, 0);
+    const struct sim_want want = {.ranks = 4,
+                                  .run_ms = 60000,
+                                  .nhosts = 2,
+                                  .hosts = {1, 2},
+                                  .stop = JOB_STOP_INIT,
+                                  .stop_rank = JOB_RANK_ALL};
+    struct sim *s = boot();
+    size_t job = sim_submit_job(s, 5, &want);
 
-        sim_for(s, at);
-        dvm_replace_head_at_once(s);
-        sim_for(s, 5000);
-        assert_int_equal(sim_job(s, job)->state, JOB_RUNNING);
-        sim_destroy(s);
-    }
+    for (int ms = 0; ms < 1000 && !sim_job(s, job)->accepted; ms++)
+        sim_for(s, 1);
+    sim_partition(s, 5, 1);
+    sim_for(s, 500);
+    assert_int_equal(sim_ranks(s, 1), 2);
+    assert_int_not_equal(sim_job(s, job)->state, JOB_READY_FOR_DEBUG);
+    dvm_replace_head_at_once(s);
+    sim_heal(s);
+    sim_for(s, 5000);
+    assert_int_equal(sim_job(s, job)->state, JOB_READY_FOR_DEBUG);
+    sim_destroy(s);
 }
 
 /* pterm or Ctrl-C at a member: the request is on its way, at the head, or on its way to the ranks.

@@ -335,6 +335,7 @@ static void facts_of_a_nidmap_stay_while_one_of_their_members_is_there(void **st
     members_init(&m, 0, 2);
     assert_int_equal(members_decode(&m, b.data, b.len, NULL), 0);
     members_remove(&m, &gone, 1, MEMBER_EV_LOSE);
+    add(&m, 1, 21, "another", "10.244.0.2");
     assert_told(&m, 2, "one-host", "10.244.0.1");
     members_free(&a);
     members_free(&m);
