@@ -492,6 +492,22 @@ static void a_job_that_is_only_mapped_ends_well_and_starts_no_rank(void **state)
     dvm_free(d);
 }
 
+static void the_daemon_of_a_rank_is_the_one_that_runs_it(void **state)
+{
+    struct dvm *d = dvm_new();
+    hwloc_bitmap_t at = hwloc_bitmap_alloc();
+
+    submit(d, 1, 6, "100000", "0", plain); /* two ranks on each member */
+    core_daemons_of(core_of(d, 0), job(d)->nspace, 2, at);
+    assert_int_equal(hwloc_bitmap_weight(at), 1);
+    assert_true(hwloc_bitmap_isset(at, 2));
+    hwloc_bitmap_zero(at);
+    core_daemons_of(core_of(d, 0), job(d)->nspace, JOB_RANK_ALL, at);
+    assert_int_equal(hwloc_bitmap_weight(at), MEMBERS);
+    hwloc_bitmap_free(at);
+    dvm_free(d);
+}
+
 static void a_job_that_has_ended_is_shown_with_each_of_its_daemons(void **state)
 {
     struct dvm *d = dvm_new();
@@ -590,6 +606,7 @@ int main(void)
         cmocka_unit_test(reports_about_impossible_processes_change_nothing),
         cmocka_unit_test(input_can_go_to_the_daemons_of_a_job_once_it_has_started),
         cmocka_unit_test(a_job_that_is_only_mapped_ends_well_and_starts_no_rank),
+        cmocka_unit_test(the_daemon_of_a_rank_is_the_one_that_runs_it),
         cmocka_unit_test(a_job_that_has_ended_is_shown_with_each_of_its_daemons),
         cmocka_unit_test(the_end_of_a_job_is_reported_where_it_ran_and_where_it_was_requested),
         cmocka_unit_test(a_message_between_modules_arrives_with_its_sender_and_kind),
