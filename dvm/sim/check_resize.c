@@ -163,6 +163,14 @@ static bool was_too_late(const struct check *c, const struct core *head, const s
            !sim_rank_lives(c->sim, k->vpid, k->nspace, k->rank);
 }
 
+/* A former head has notified the rank, the records of the present one lack that, and the rank had
+ * ended before this one could repeat it. */
+static bool was_notified_before(const struct check *c, const struct seen_ask *k)
+{
+    return c->older && k->ends == 1 && !k->tool &&
+           !sim_rank_lives(c->sim, k->vpid, k->nspace, k->rank);
+}
+
 static void rest_ask(struct check *c, const struct seen_ask *k)
 {
     struct core *head = sim_head(c->sim);
@@ -176,7 +184,7 @@ static void rest_ask(struct check *c, const struct seen_ask *k)
                    (unsigned long long)k->req, k->nspace, k->vpid);
     if (!k->runs || core_campaign_get(head, k->id, &record, &reason, NULL) < 0)
         return;
-    if (!was_too_late(c, head, k) &&
+    if (!was_too_late(c, head, k) && !was_notified_before(c, k) &&
         (k->ends != (record.requester.told == API_TOLD_EVENT) || (k->tool && !k->ends)))
         check_fail(c, "asker-told-once",
                    "job %s rank %u was notified of %u ends of %s, which is %s", k->nspace, k->rank,

@@ -135,6 +135,8 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {36969001510012188, 10}, /* the checker: a member that had left joins a head with older
                                     records */
         {46175533342426166, 3},  /* the checker: a launch had waited for keepers */
+        {274118217056128, 0},    /* the checker: a rank had been notified of the end of its request,
+                                    by records that are lost, and ended */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
