@@ -138,6 +138,23 @@ static void check_limits(struct check *c, const struct api_campaign *a)
     api_dvm_free(&d);
 }
 
+/* By what the head knows when it sends the end, the rank runs. A tool has no job. An heir may get
+ * the request of a rank anew that has ended meanwhile. */
+static void check_told_in_time(struct check *c, const struct api_event *e)
+{
+    const struct jobs *js = head_jobs(core_inspect_head(sim_head(c->sim)));
+    const struct api_requester *r = &e->campaign.requester;
+    const struct job *j;
+
+    if (!e->has_campaign || !r->job || r->told != API_TOLD_EVENT ||
+        core_inherited(sim_head(c->sim)))
+        return;
+    j = jobs_find(js, r->job);
+    if (j ? !job_rank_running(j, r->rank) : jobs_has_ended(js, r->job))
+        check_fail(c, "asker-told-once", "campaign %s: job %s rank %u has ended, and is notified",
+                   e->campaign.id, r->job, r->rank);
+}
+
 /* No present requester is left out. */
 void check_resize_event(struct check *c, const struct api_event *e)
 {
@@ -146,6 +163,7 @@ void check_resize_event(struct check *c, const struct api_event *e)
 
     if (e->has_campaign && r->job && e->type == API_EVENT_CAMPAIGN_ACCEPTED)
         check_limits(c, &e->campaign);
+    check_told_in_time(c, e);
     if (!e->has_campaign || !r->job || r->told != API_TOLD_GONE || r->vpid >= SIM_NODES_MAX)
         return;
     x = sim_core(c->sim, r->vpid);

@@ -136,7 +136,7 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
                                     records */
         {46175533342426166, 3},  /* the checker: a launch had waited for keepers */
         {274118217056128, 0},    /* the checker: a rank had been notified of the end of its request,
-                                    by records that are lost, and ended */
+                                    by a former head whose records are lost */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
