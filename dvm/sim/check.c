@@ -339,7 +339,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         check_journal_acts(c, act);
     switch (act->kind) {
     case OUT_RECORDS:
-        check_journal_disk(c, sim_core(c->sim, 0), &act->records.data);
+        check_journal_disk(c, sim_core(c->sim, 0), &act->records);
         break;
     case OUT_CLIENT:
         check_client(c, &act->client);
@@ -452,6 +452,7 @@ static void new_head(struct check *c, const struct core *core)
 {
     struct epoch now = core_inspect_epoch(core);
 
+    check_volume(c, core);
     if (core_inherited(core) && now.inc == c->head.inc) {
         check_heir(c, sim_head(c->sim));
         check_removed(c, core_inspect_members(core)->version); /* all daemons report it */

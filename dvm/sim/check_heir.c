@@ -8,6 +8,8 @@
  * submitter whose job was accepted gets one end, and is never notified that the job is not known.
  * one-head: an heir has a new epoch. A member that knows the heir never returns to the former head,
  * has no link to it, and does nothing that it says.
+ * volume-is-last: the records of a volume are taken if they are intact and no keeper has all. They
+ * are not taken if a member that has called is ahead of them, or most are of another incarnation.
  * jobs-survive is judged by work.c: at rest each job has ended with a code of its own.
  *
  * Limits: the record of a campaign is dropped after CAMPAIGNS_KEPT others, which no schedule has.
@@ -151,6 +153,46 @@ void check_revived(struct check *c, struct core *head)
 {
     c->older = true;
     check_head_again(c, head);
+}
+
+/* --- the volume */
+
+/* The heir's own ADD is the first operation that its records lacked. */
+static uint64_t inherited_version(const struct core *head)
+{
+    const struct members *m = core_inspect_members(head);
+
+    return m->version - members_current(m, VPID_HEAD, core_inspect_epoch(head));
+}
+
+static void check_taken(struct check *c, const struct core *head)
+{
+    struct epoch now = core_inspect_epoch(head);
+    size_t others, callers = sim_callers(c->sim, now.inc, &others);
+    uint32_t vpid;
+
+    if (sim_keeper_has_all(c->sim))
+        check_fail(c, "volume-is-last", "the records of the volume are taken, a keeper has all");
+    if (sim_caller_ahead(c->sim, now, inherited_version(head), &vpid))
+        check_fail(c, "volume-is-last",
+                   "the records of the volume are taken, vpid %u is ahead of them", vpid);
+    if (2 * others > callers)
+        check_fail(c, "volume-is-last",
+                   "the records of the volume are taken, %zu of %zu members are of another "
+                   "incarnation",
+                   others, callers);
+}
+
+/* A head that went on with older records may have left members behind that are ahead of it. */
+void check_volume(struct check *c, const struct core *head)
+{
+    size_t others;
+
+    (void)sim_callers(c->sim, c->head.inc, &others);
+    if (sim_volume_taken(c->sim))
+        check_taken(c, head);
+    else if (!core_inherited(head) && sim_volume_has_all(c->sim) && others == 0 && !c->older)
+        check_fail(c, "volume-is-last", "a new incarnation begins, the volume has all records");
 }
 
 /* --- two heads */

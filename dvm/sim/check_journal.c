@@ -93,8 +93,8 @@ void check_journal(struct check *c, const struct core *head)
     if (c->journal_life != sim_life(c->sim, 0) || !c->fold) {
         c->journal_life = sim_life(c->sim, 0);
         c->made_bytes = c->kept_bytes = 0;
-        if (c->fold && !sim_has_keepers(c->sim) &&
-            (core_inherited(head) || c->fold_life == c->journal_life))
+        if (c->fold &&
+            (c->fold_life == c->journal_life || (!sim_has_keepers(c->sim) && core_inherited(head))))
             compare_states(c, j, "the first records on the disk");
         else
             begin_fold(c, j);
@@ -127,21 +127,11 @@ void check_journal_aside(void *arg, const struct core *former)
         journal_stream_to(head_journal(h), ignore_record, arg);
 }
 
-/* The first records of a process are only there. An heir goes on with those of others. */
-void check_journal_disk(struct check *c, const struct core *head, const struct buf *records)
+static void fold_disk(struct check *c, const struct buf *records)
 {
     struct cur all = cur_of(records->data, records->len);
     struct err err = {0};
 
-    if (c->journal_life == sim_life(c->sim, 0))
-        c->kept_bytes += records->len;
-    if (c->journal_life == sim_life(c->sim, 0) || *c->name)
-        return;
-    if (!core_inherited(head) && c->fold_life != sim_life(c->sim, 0)) {
-        head_fold_destroy(c->fold);
-        c->fold = head_fold_create();
-        c->fold_life = sim_life(c->sim, 0);
-    }
     while (cur_left(&all)) {
         size_t len;
         const uint8_t *data = cur_bytes(&all, RECORD_SNAPSHOT_MAX, &len);
@@ -152,6 +142,24 @@ void check_journal_disk(struct check *c, const struct core *head, const struct b
             return;
         }
     }
+}
+
+/* The first records of a process are only there. An heir goes on with those of others, or begins
+ * with a snapshot of all. */
+void check_journal_disk(struct check *c, const struct core *head, const struct out_records *group)
+{
+    uint64_t life = sim_life(c->sim, 0);
+
+    if (c->journal_life == life)
+        c->kept_bytes = group->anew ? c->made_bytes : c->kept_bytes + group->data.len;
+    if (c->journal_life == life || *c->name)
+        return;
+    if (group->anew || (!core_inherited(head) && c->fold_life != life)) {
+        head_fold_destroy(c->fold);
+        c->fold = head_fold_create();
+        c->fold_life = life;
+    }
+    fold_disk(c, &group->data);
 }
 
 void check_journal_create(struct check *c)

@@ -272,12 +272,13 @@ void check_journal(struct check *c, const struct core *head); /* after each even
 void check_journal_acts(struct check *c, const struct out_act *act);
 void check_journal_aside(void *arg, const struct core *former);
 /* Records that the head has given to its disk. */
-void check_journal_disk(struct check *c, const struct core *head, const struct buf *records);
+void check_journal_disk(struct check *c, const struct core *head, const struct out_records *group);
 void check_journal_free(struct check *c);
 struct seen_campaign *check_campaign_of(struct check *c, const char *id);
 /* check_heir.c */
-void check_heir(struct check *c, struct core *head);    /* its first step */
-void check_revived(struct check *c, struct core *head); /* an heir of an earlier incarnation */
+void check_heir(struct check *c, struct core *head);         /* its first step */
+void check_revived(struct check *c, struct core *head);      /* an heir of an earlier incarnation */
+void check_volume(struct check *c, const struct core *head); /* a head begins, with it or without */
 void check_one_head(struct check *c, uint32_t vpid);
 /* The frame is of a head that this member does not know yet. */
 bool check_is_heir(const struct members *m, const struct frame *f);

@@ -10,6 +10,10 @@
  * that record, as a daemon does that has lost its disk. From time to time a snapshot replaces what
  * is on the disk.
  *
+ * A head with keepers has its disk as a volume, which may be lost, damaged, or not written for some
+ * time. Its records are then older than those of the head until a snapshot replaces them: when the
+ * volume is written again, or by the first group of the next head.
+ *
  * Invariants: a process ends after an action, and all its records are on the disk then. An end
  * before the records would be the same as one before the input. */
 #include "dvm/protocol/core/core_inspect.h"
@@ -26,17 +30,29 @@ static void write_snapshot(struct sim *s)
     buf_reset(disk);
     core_snapshot(s->nodes[VPID_HEAD].core, disk);
     s->disk_snapshot = disk->len;
+    s->disk_lacks = false;
 }
 
-bool sim_disk_put(struct sim *s, uint32_t vpid, const struct buf *records)
+static void put_group(struct sim *s, const struct out_records *group)
+{
+    s->disk_lacks = s->disk_stalled || (s->disk_lacks && !group->anew);
+    if (s->disk_lacks)
+        return;
+    if (group->anew) {
+        buf_reset(&s->disk);
+        s->disk_snapshot = group->data.len;
+    }
+    buf_put_raw(&s->disk, group->data.data, group->data.len);
+    if (s->disk.len > s->disk_snapshot + SNAPSHOT_ABOVE)
+        write_snapshot(s);
+}
+
+bool sim_disk_put(struct sim *s, uint32_t vpid, const struct out_records *group)
 {
     if (vpid == SIM_FORMER)
         return false;
-    if (s->opts.disk) {
-        buf_put_raw(&s->disk, records->data, records->len);
-        if (s->disk.len > s->disk_snapshot + SNAPSHOT_ABOVE)
-            write_snapshot(s);
-    }
+    if (s->opts.disk)
+        put_group(s, group);
     return true;
 }
 
@@ -44,6 +60,32 @@ void sim_lose_disk(struct sim *s)
 {
     buf_reset(&s->disk);
     s->disk_snapshot = 0;
+    s->disk_lacks = s->opts.keepers;
+}
+
+/* --- the disk of a head with keepers: its volume */
+
+bool sim_has_volume(const struct sim *s)
+{
+    return s->opts.disk && s->opts.keepers;
+}
+
+void sim_damage_disk(struct sim *s)
+{
+    s->disk.len -= s->disk.len > 0; /* the last record is cut */
+    s->disk_lacks = true;
+}
+
+void sim_stall_disk(struct sim *s, bool stalled)
+{
+    s->disk_stalled = stalled;
+    if (!stalled && s->disk_lacks && sim_head(s))
+        write_snapshot(s);
+}
+
+bool sim_disk_stalled(const struct sim *s)
+{
+    return s->disk_stalled;
 }
 
 uint64_t sim_heirs(const struct sim *s)
@@ -65,7 +107,7 @@ static void flush_records(struct sim *s)
     while (core_next_records(s->nodes[VPID_HEAD].core, &a)) {
         if (s->hooks.action)
             s->hooks.action(s->hooks.arg, VPID_HEAD, &a);
-        (void)sim_disk_put(s, VPID_HEAD, &a.records.data);
+        (void)sim_disk_put(s, VPID_HEAD, &a.records);
         out_act_free(&a);
     }
 }

@@ -4,9 +4,10 @@
  * In: a seed; steps of the schedule. Out: the end of the process of vpid 0, at once or between two
  * actions; a later start; a former process beside the new one; a lost disk.
  *
- * One of four seeds has a head with a disk, and one of five others a head with keepers. Its ends
- * are drawn from a sequence of their own, so the other seeds keep their schedules. A head with
- * keepers asks for its records, and is not there until it has them.
+ * One of four seeds has a head with a disk, and one of five others a head with keepers. Half of
+ * these have a volume too, which has faults (volume.c). The ends of the head are drawn from a
+ * sequence of their own, so the other seeds keep their schedules. A head with keepers asks for its
+ * records, and is not there until it has them.
  *
  * In a strict schedule the members find a head again before their limits, so no job may notice.
  * The budget for that is a third of the head's absence. It begins anew when a head has run for as
@@ -21,12 +22,14 @@
 
 #define SEEDS_WITH 4   /* one of so many */
 #define KEEPERS_WITH 5 /* one of so many others */
+#define VOLUME_WITH 2  /* one of so many of these */
 #define ASKS_MS 5000   /* a new head, at most */
 #define ONE_OF 10      /* steps has an end of the head */
 #define AGAIN_MS 400
 
 struct heir {
     struct sim *sim;
+    struct volume *volume; /* NULL: it has none */
     bool strict, keepers, lost, again, resting;
     uint64_t rng, budget_ms;
     uint64_t gone_ms;   /* the head was not there for so long, of the budget */
@@ -41,8 +44,9 @@ struct heir {
 
 const char *heir_name(enum heir_kind k)
 {
-    static const char *const names[] = {"killed", "killed midway", "killed twice",
-                                        "beside", "records lost",  "a keeper lost too"};
+    static const char *const names[] = {
+        "killed",       "killed midway",     "killed twice",        "beside",
+        "records lost", "a keeper lost too", "all keepers lost too"};
 
     return names[k];
 }
@@ -62,6 +66,11 @@ bool heir_has_keepers(uint64_t seed)
     return !heir_has_disk(seed) && dice_mix(seed + 0x6b656570ull) % KEEPERS_WITH == 0;
 }
 
+bool heir_has_volume(uint64_t seed)
+{
+    return heir_has_keepers(seed) && dice_mix(seed + 0x766f6c75ull) % VOLUME_WITH == 0;
+}
+
 struct heir *heir_create(struct sim *s, uint64_t seed, bool strict)
 {
     struct heir *h;
@@ -74,11 +83,14 @@ struct heir *heir_create(struct sim *s, uint64_t seed, bool strict)
     h->keepers = heir_has_keepers(seed);
     h->rng = seed ^ 0x68656972ull;
     h->budget_ms = sim_faults(s).head_absence_ms / 3;
+    h->volume = sim_has_volume(s) ? volume_create(s, seed) : NULL;
     return h;
 }
 
 void heir_destroy(struct heir *h)
 {
+    if (h)
+        volume_destroy(h->volume);
     free(h);
 }
 
@@ -139,6 +151,22 @@ static bool may_hang(const struct heir *h)
             (!h->gone_ms && 2 * (f.silence_ms + f.link_grace_ms) < f.head_absence_ms));
 }
 
+/* With a lost volume all jobs end. */
+static enum heir_kind draw_kind(struct heir *h)
+{
+    unsigned kinds = h->volume ? HEIR_KINDS : h->keepers ? HEIR_VOLUME : HEIR_KEEPER;
+    enum heir_kind k = (enum heir_kind)roll_dice(h, kinds);
+
+    if (k == HEIR_NONE && roll_dice(h, 8))
+        return h->volume ? HEIR_VOLUME : HEIR_KINDS;
+    return k;
+}
+
+static bool loses_members(const struct heir *h, enum heir_kind k)
+{
+    return h->keepers && (k == HEIR_NONE || k == HEIR_KEEPER || k == HEIR_VOLUME);
+}
+
 enum heir_kind heir_draw(struct heir *h)
 {
     enum heir_kind k;
@@ -146,13 +174,15 @@ enum heir_kind heir_draw(struct heir *h)
     if (!h || roll_dice(h, ONE_OF) || !sim_head(h->sim) || sim_stopped(h->sim, 0) ||
         heir_waits(h) || (h->strict && left_ms(h) == 0))
         return HEIR_KINDS;
-    k = (enum heir_kind)roll_dice(h, h->keepers ? HEIR_KINDS : HEIR_KEEPER);
-    if ((k == HEIR_BESIDE && !may_hang(h)) ||
-        (k == HEIR_NONE && roll_dice(h, 8)) || /* all jobs end by it */
-        (k == HEIR_KEEPER && !h->keepers) ||
-        (h->keepers && h->strict && (k == HEIR_NONE || k == HEIR_KEEPER))) /* members are lost */
+    k = draw_kind(h);
+    if ((k == HEIR_BESIDE && !may_hang(h)) || (h->strict && loses_members(h, k)))
         return HEIR_KINDS;
     return k;
+}
+
+enum volume_kind heir_disturb_volume(struct heir *h, char text[HEIR_TEXT_MAX])
+{
+    return h ? volume_disturb(h->volume, text) : VOLUME_KINDS;
 }
 
 static void begin_kind(struct heir *h, enum heir_kind k)
@@ -173,7 +203,8 @@ static void begin_kind(struct heir *h, enum heir_kind k)
         sim_lose_disk(h->sim);
         break;
     case HEIR_KEEPER:
-        sim_end_keepers(h->sim, false);
+    case HEIR_VOLUME:
+        sim_end_keepers(h->sim, k == HEIR_VOLUME);
         break;
     default:
         h->again = k == HEIR_AGAIN;
@@ -285,6 +316,7 @@ void heir_end(struct heir *h)
     if (!h)
         return;
     sim_midway_not(h->sim);
+    volume_end(h->volume);
     h->kill_at = 0;
     h->resting = true;
     if (h->start_at)

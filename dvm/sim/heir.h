@@ -5,6 +5,7 @@
 #define DVM_SIM_HEIR_H
 
 #include "dvm/sim/sim.h"
+#include "dvm/sim/volume.h"
 
 #define HEIR_TEXT_MAX 160
 
@@ -15,17 +16,21 @@ enum heir_kind {
     HEIR_BESIDE, /* it hangs, is replaced, and runs on beside its heir */
     HEIR_NONE,   /* the records are lost, or all keepers with the head: a new incarnation begins */
     HEIR_KEEPER, /* with one of its keepers */
+    HEIR_VOLUME, /* with all of its keepers, which leaves what its volume has */
     HEIR_KINDS
 };
 
 struct heir;
 
 bool heir_has_disk(uint64_t seed);
-bool heir_has_keepers(uint64_t seed); /* and no disk */
+bool heir_has_keepers(uint64_t seed);
+bool heir_has_volume(uint64_t seed); /* beside keepers */
 /* strict: no daemon may be lost, so the head is back before the limits of its members. */
 struct heir *heir_create(struct sim *s, uint64_t seed, bool strict); /* borrows the simulator */
 void heir_destroy(struct heir *h);
 enum heir_kind heir_draw(struct heir *h); /* HEIR_KINDS: none now */
+/* A fault of the volume, described in `text`; VOLUME_KINDS: none now. */
+enum volume_kind heir_disturb_volume(struct heir *h, char text[HEIR_TEXT_MAX]);
 /* Begins it now, described in `text`. */
 void heir_begin(struct heir *h, enum heir_kind k, char text[HEIR_TEXT_MAX]);
 /* Time has passed: heads start, and former ones run on. */

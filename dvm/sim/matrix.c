@@ -69,6 +69,9 @@ void script_add(struct script_result *to, const struct script_result *r)
         to->outages[k] += r->outages[k];
     for (unsigned k = 0; k < HEIR_KINDS; k++)
         to->heirs[k] += r->heirs[k];
+    for (unsigned k = 0; k < VOLUME_KINDS; k++)
+        to->volumes[k] += r->volumes[k];
+    to->taken += r->taken;
     for (unsigned p = 0; p < PHASES; p++) {
         for (unsigned f = 0; f < FAULTS; f++) {
             for (unsigned j = 0; j < JOBS_KINDS; j++)

@@ -600,8 +600,13 @@ static void inject_fault(struct script *s)
 static void begin_heir(struct script *s)
 {
     char text[HEIR_TEXT_MAX];
+    enum volume_kind volume = heir_disturb_volume(s->heir, text);
     enum heir_kind k = heir_draw(s->heir);
 
+    if (volume != VOLUME_KINDS) {
+        s->result->volumes[volume]++;
+        trace_line(s, "%s", text);
+    }
     if (k == HEIR_KINDS)
         return;
     count_fault(s, FAULT_HEAD);
@@ -730,6 +735,7 @@ static void begin_schedule(struct script *s)
     o.backlog_max = done_since(s, 14) ? outage_backlog(s->opts.seed, s->profile) : 0;
     o.disk = done_since(s, 16) && heir_has_disk(s->opts.seed);
     o.keepers = s->opts.keepers && heir_has_keepers(s->opts.seed);
+    o.disk |= o.keepers && done_since(s, 17) && heir_has_volume(s->opts.seed);
     o.delay_ms = 1 + roll_dice(s, 3) * roll_dice(s, 30);
     if (done_since(s, 10))
         o.faults = sim_draw_faults(s->sim);
@@ -781,6 +787,7 @@ void script_run(const struct script_opts *o, struct script_result *r)
     snprintf(r->name, sizeof(r->name), "%s", check_failed(s->check));
     snprintf(r->text, sizeof(r->text), "%s", check_text(s->check));
     r->at_ms = sim_now(s->sim);
+    r->taken += sim_volumes_taken(s->sim);
     script_add_stats(r, sim_head(s->sim));
     heir_destroy(s->heir);
     outage_destroy(s->outage);

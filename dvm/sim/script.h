@@ -22,7 +22,7 @@ struct script_opts {
      * the defaults, 11: several links, 12: time limits, --no-wait, hosts, map policies,
      * signals and aborts, 13: members that lie (lie.h), 14: outages
      * (outage.h) and spawned jobs, 15: several addresses, interfaces that fail, late greetings,
-     * 16: heads with a disk (heir.h); 0: the newest. */
+     * 16: heads with a disk (heir.h), 17: volumes beside keepers (volume.h); 0: the newest. */
     unsigned generation;
 };
 
@@ -59,6 +59,8 @@ struct script_result {
     uint64_t jobs, campaigns, asks, faults;
     uint64_t held_map, held_launch, remapped; /* jobs */
     uint64_t outages[OUTAGES], spawned, heirs[HEIR_KINDS];
+    uint64_t volumes[VOLUME_KINDS]; /* faults of a volume */
+    uint64_t taken;                 /* heads that began with the records of a volume */
     uint64_t matrix[PHASES][FAULTS][JOBS_KINDS];
 };
 

@@ -93,6 +93,7 @@ void sim_destroy(struct sim *s)
         sim_ev_free(s->heap[--s->nheap]);
     free(s->heap);
     buf_free(&s->disk);
+    free(s->kept.callers);
     for (size_t i = 0; i < OLD_FRAMES; i++)
         buf_free(&s->old[i].data);
     DL_FOREACH_SAFE(s->wires, w, wtmp)
@@ -324,7 +325,7 @@ static void carry_out(struct sim *s, uint32_t vpid, struct out_act *a)
 
     switch (a->kind) {
     case OUT_RECORDS:
-        if (!sim_disk_put(s, vpid, &a->records.data))
+        if (!sim_disk_put(s, vpid, &a->records))
             sim_crash(s, vpid);
         break;
     case OUT_CONNECT:
@@ -487,7 +488,7 @@ void sim_start(struct sim *s, uint32_t vpid)
     o.heritage = o.keeps_records && s->disk.len ? s->disk.data : NULL;
     o.heritage_len = s->disk.len;
     n->core = core_create(&o, s->now, s->now);
-    if (o.keeps_records && !core_inherited(n->core))
+    if (o.keeps_records && !o.keepers && !core_inherited(n->core))
         sim_lose_disk(s);
     n->asks = vpid == VPID_HEAD;
     if (n->asks)

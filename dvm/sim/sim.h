@@ -41,7 +41,7 @@ struct sim_opts {
     bool uneven;
     bool trace;
     bool disk;    /* the head's records are on a disk that outlives its process */
-    bool keepers; /* members keep the head's records */
+    bool keepers; /* members keep the head's records; with a disk too: they count before it */
 };
 
 /* The watcher: sees every input before and after, each step of its processing, and every action
@@ -77,7 +77,7 @@ void sim_configure(struct sim *s, const struct sim_opts *o); /* before the first
 void sim_destroy(struct sim *s);
 void sim_watch(struct sim *s, const struct sim_hooks *h); /* copied */
 void sim_start(struct sim *s, uint32_t vpid);             /* a new process of the daemon */
-void sim_lose_disk(struct sim *s);                        /* the head's: the records are gone */
+void sim_lose_disk(struct sim *s);                        /* the head's: it is empty */
 /* The head's process ends after so many more groups (1 at least) of its records, and then so many
  * actions. */
 void sim_end_midway(struct sim *s, uint64_t groups, uint64_t actions);
@@ -86,10 +86,27 @@ bool sim_midway_due(const struct sim *s);
 struct core *sim_head(const struct sim *s);
 bool sim_has_keepers(const struct sim *s);
 void sim_kept_step(struct sim *s); /* time has passed */
-/* When this head began, it had the answer of a keeper that was in sync at the last one's end. */
+/* When this head began, it had the answer of a keeper that was in sync at the last one's end, or it
+ * has taken a volume with all records. */
 bool sim_is_kept(const struct sim *s);
-/* The last head had records that its keepers had not acknowledged. */
+/* The last head had records that this one cannot have: its keepers had not acknowledged them. */
 bool sim_knew_more(const struct sim *s);
+/* A disk beside keepers is a volume. It has all records until it is lost, damaged or stalled, and
+ * again from the next snapshot on. */
+bool sim_has_volume(const struct sim *s);
+void sim_damage_disk(struct sim *s);
+void sim_stall_disk(struct sim *s, bool stalled); /* nothing is written, or all is again */
+bool sim_disk_stalled(const struct sim *s);
+uint64_t sim_volumes_taken(const struct sim *s); /* how many heads began with its records */
+bool sim_volume_taken(const struct sim *s);      /* this head has begun with the volume's records */
+bool sim_keeper_has_all(const struct sim *s);    /* and has answered it */
+/* So had the volume when this head started, and their incarnation goes on. */
+bool sim_volume_has_all(const struct sim *s);
+/* A member that has called this head knows a later epoch than its own, or a later table than that
+ * version. */
+bool sim_caller_ahead(const struct sim *s, struct epoch head, uint64_t version, uint32_t *vpid);
+/* Members that have called it, and those of other incarnations. */
+size_t sim_callers(const struct sim *s, uint64_t inc, size_t *others);
 void sim_end_keepers(struct sim *s, bool all); /* the head ends with one of its keepers, or all */
 uint64_t sim_heirs(const struct sim *s);       /* how many processes of the head had records */
 void sim_midway_not(struct sim *s);

@@ -109,11 +109,23 @@ struct kept_at { /* a keeper */
     uint64_t conn; /* the new head has its answer on this connection; 0: it has none */
 };
 
-struct kept {  /* the records of the head's last process */
-    bool more; /* it had records that its keepers had not acknowledged */
-    bool is;   /* the next one has begun, and had an answer of a keeper that had all */
+struct kept_caller { /* of the head that asks */
+    uint32_t vpid;
+    struct epoch epoch;
+    uint64_t version; /* the last broadcast that it has processed */
+};
+
+struct kept {         /* the records of the head's last process */
+    bool more;        /* it had records that its keepers had not acknowledged */
+    bool ends;        /* so does its incarnation, by these records */
+    bool volume;      /* its volume had all when the next one started */
+    bool answers;     /* the next one has begun, and had an answer of a keeper that had all */
+    bool taken;       /* it has begun with the records of the volume */
+    uint64_t volumes; /* heads that have */
     size_t n;
     struct kept_at at[SIM_KEEPERS_MAX];
+    size_t ncallers;
+    struct kept_caller *callers;
 };
 
 struct midway { /* the end of the head's process */
@@ -130,6 +142,8 @@ struct sim {
     struct ev *blocked;   /* by a partition */
     struct buf disk;      /* the head's records, */
     size_t disk_snapshot; /* so many bytes of them in a snapshot */
+    bool disk_stalled;    /* nothing is written */
+    bool disk_lacks;      /* the last records, until a snapshot is written */
     struct midway midway;
     struct kept kept;
     uint64_t heirs; /* processes of the head that had the records of another one */
@@ -183,7 +197,7 @@ uint64_t sim_files_next(const struct sim *s);
 void sim_files_turn(struct sim *s);
 /* disk.c */
 /* False: the process may not write them, and ends. */
-bool sim_disk_put(struct sim *s, uint32_t vpid, const struct buf *records);
+bool sim_disk_put(struct sim *s, uint32_t vpid, const struct out_records *group);
 /* After an action of that daemon: its process ends here. */
 bool sim_ends_now(struct sim *s, uint32_t vpid, const struct out_act *act);
 /* kept.c */

@@ -436,6 +436,7 @@ static bool inherit_from_volume(struct core *c)
         core_disinherit(c);
         return false;
     }
+    c->from_volume = true;
     out_log(&c->out, LOG_LEVEL_INFO, "no member keeps records: those of the volume are taken");
     return true;
 }

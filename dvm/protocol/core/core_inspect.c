@@ -106,6 +106,11 @@ bool core_inspect_kept_all(const struct core *c, uint32_t vpid)
     return false;
 }
 
+bool core_inspect_from_volume(const struct core *c)
+{
+    return c->from_volume;
+}
+
 size_t core_inspect_waiting(const struct core *c)
 {
     return rml_waiting(c->rml);

@@ -33,6 +33,7 @@ void core_inspect_peers(const struct core *c,
 size_t core_inspect_keepers(const struct core *c, uint32_t *vpids, size_t max);
 /* Whether a keeper has the records of all that others have seen. */
 bool core_inspect_kept_all(const struct core *c, uint32_t vpid);
+bool core_inspect_from_volume(const struct core *c); /* the head has begun with its records */
 /* Bytes of routed messages that wait or are not acknowledged. */
 size_t core_inspect_waiting(const struct core *c);
 /* The number of the last routed message to that daemon. */

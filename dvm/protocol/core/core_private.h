@@ -75,6 +75,7 @@ struct core {
     struct head *head;  /* the head's; else NULL */
     struct buf records; /* of the head, each after its length; taken before all other actions */
     bool records_anew;  /* the next ones are a snapshot, which replaces all that were kept */
+    bool from_volume;   /* the head has begun with the records of its volume */
     struct keepers keepers;
     struct keeper keeper;
     struct asking asking;

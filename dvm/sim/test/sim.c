@@ -218,10 +218,18 @@ static bool print_outages(const struct script_result *r)
     printf(" jobs of jobs %llu\nends of a head with records:", (unsigned long long)r->spawned);
     for (unsigned k = 0; k < HEIR_KINDS; k++) {
         printf("%s %s %llu", k ? "," : "", heir_name(k), (unsigned long long)r->heirs[k]);
-        all &= r->heirs[k] > 0 || k == HEIR_KEEPER; /* --keepers draws it */
+        all &= r->heirs[k] > 0 || k >= HEIR_KEEPER; /* --keepers draws it */
     }
     printf("\n");
     return all;
+}
+
+static void print_volumes(const struct script_result *r)
+{
+    printf("volumes beside keepers:");
+    for (unsigned k = 0; k < VOLUME_KINDS; k++)
+        printf(" %s %llu,", volume_name(k), (unsigned long long)r->volumes[k]);
+    printf(" taken by a new head %llu\n", (unsigned long long)r->taken);
 }
 
 static int run(const struct run *r)
@@ -244,6 +252,8 @@ static int run(const struct run *r)
            (unsigned long long)out.sum.held_map, (unsigned long long)out.sum.held_launch,
            (unsigned long long)out.sum.remapped);
     full = print_outages(&out.sum);
+    if (r->keepers)
+        print_volumes(&out.sum);
     if (r->matrix)
         full &= print_matrix(&out.sum);
     if (r->matrix && !full) {
