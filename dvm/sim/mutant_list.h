@@ -185,6 +185,14 @@
     X(FORMER_WELCOME, "a member links to a former head although it knows the next one")            \
     X(CLOCK_KEPT, "a head that refuses records keeps the clock that they give")                    \
     X(NAME_AGAIN, "an heir gives the names of jobs and campaigns that were lost to others")        \
+    X(VOLUME_FIRST, "a new head takes the records of its volume before those of keepers")          \
+    X(VOLUME_UNTAKEN, "a new head never takes the records of its volume")                          \
+    X(VOLUME_BEHIND, "a new head takes records of its volume that a member is ahead of")           \
+    X(VOLUME_OF_OTHERS, "a new head takes records of an incarnation that most members have left")  \
+    X(CALLS_FORGOTTEN, "a call whose connection has closed does not count against a volume")       \
+    X(VOLUME_APPENDED, "a head that has asked appends its first records to those of its volume")   \
+    X(VOLUME_NOT_HANDED,                                                                           \
+      "SIGTERM ends the incarnation without a keeper, although a volume is there")                 \
     X(ALL_LEFT_BEHIND, "a keeper that hangs is left behind with all others")                       \
     X(UNTOLD, "a shrink removes daemons that do not know yet what became of their clients' jobs")  \
     /* of the operator */                                                                          \

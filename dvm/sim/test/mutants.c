@@ -110,6 +110,15 @@ static const struct row rows[] = {
     {"start-unrepeated", "nobody-parked-forever", 100, 3500},
 };
 
+/* Of these seeds, those whose head has keepers and a volume. */
+static const struct row volume_rows[] = {
+    {"volume-first", "volume-is-last", 300, 0},
+    {"volume-untaken", "volume-is-last", 300, 0},
+    {"volume-behind", "volume-is-last", 300, 0},
+    {"volume-of-others", "volume-is-last", 300, 1200},
+    {"volume-appended", "journal-is-the-state", 300, 0},
+};
+
 static const char *const invariants[] = {
     "mapped-ready",
     "no-send-to-leaving",
@@ -146,30 +155,32 @@ static const char *const invariants[] = {
     "jobs-survive",
     "accepted-is-kept",
     "one-head",
+    "volume-is-last",
 };
 
 #define ROWS (sizeof(rows) / sizeof(*rows))
+#define VOLUME_ROWS (sizeof(volume_rows) / sizeof(*volume_rows))
 #define INVARIANTS (sizeof(invariants) / sizeof(*invariants))
 
-static struct script_result run(unsigned seed)
+static struct script_result run(unsigned seed, bool volume)
 {
-    struct script_opts o = {.seed = seed};
+    struct script_opts o = {.seed = seed, .keepers = volume};
     struct script_result r;
 
     memset(&r, 0, sizeof(r));
-    script_run(&o, &r);
+    if (!volume || heir_has_volume(seed))
+        script_run(&o, &r);
     return r;
 }
 
-static void is_named(void **state)
+static void find_named(const struct row *row, bool volume)
 {
-    const struct row *row = *state;
     struct err err = {0};
 
     if (mutant_choose(row->mutant, &err) < 0)
         fail_msg("%s", err.msg);
     for (unsigned seed = row->after + 1; seed <= row->after + row->seeds; seed++) {
-        struct script_result r = run(seed);
+        struct script_result r = run(seed, volume);
 
         if (strcmp(r.name, row->invariant) != 0)
             continue;
@@ -179,23 +190,40 @@ static void is_named(void **state)
     fail_msg("%s: no seed of %u names %s", row->mutant, row->seeds, row->invariant);
 }
 
+static void is_named(void **state)
+{
+    find_named(*state, false);
+}
+
+static void is_named_with_a_volume(void **state)
+{
+    find_named(*state, true);
+}
+
+static size_t count_rows(const char *invariant)
+{
+    size_t n = 0;
+
+    for (size_t r = 0; r < ROWS; r++)
+        n += strcmp(rows[r].invariant, invariant) == 0;
+    for (size_t r = 0; r < VOLUME_ROWS; r++)
+        n += strcmp(volume_rows[r].invariant, invariant) == 0;
+    return n;
+}
+
 static void each_invariant_has_a_mutant(void **state)
 {
     for (size_t i = 0; i < INVARIANTS; i++) {
-        size_t n = 0;
-
-        for (size_t r = 0; r < ROWS; r++)
-            n += strcmp(rows[r].invariant, invariants[i]) == 0;
-        if (n == 0)
+        if (count_rows(invariants[i]) == 0)
             fail_msg("no mutant is expected to violate %s", invariants[i]);
     }
 }
 
-static void are_clean(unsigned after, unsigned n)
+static void are_clean(unsigned after, unsigned n, bool volume)
 {
     assert_true(n <= SEEDS_MAX);
     for (unsigned seed = after + 1; seed <= after + n; seed++) {
-        struct script_result r = run(seed);
+        struct script_result r = run(seed, volume);
 
         if (*r.name)
             fail_msg("seed %u: %s: %s", seed, r.name, r.text);
@@ -209,11 +237,13 @@ static void without_a_mutant_the_same_seeds_are_clean(void **state)
     assert_int_equal(mutant_choose(NULL, NULL), 0);
     for (size_t r = 0; r < ROWS; r++) {
         if (rows[r].after)
-            are_clean(rows[r].after, rows[r].seeds);
+            are_clean(rows[r].after, rows[r].seeds, false);
         else
             most = rows[r].seeds > most ? rows[r].seeds : most;
     }
-    are_clean(0, most);
+    are_clean(0, most, false);
+    for (size_t r = 0; r < VOLUME_ROWS; r++)
+        are_clean(volume_rows[r].after, volume_rows[r].seeds, true);
 }
 
 static void a_misspelt_mutant_is_refused(void **state)
@@ -226,17 +256,19 @@ static void a_misspelt_mutant_is_refused(void **state)
 
 int main(void)
 {
-    static char names[ROWS][96];
-    struct CMUnitTest tests[ROWS + 4] = {
+    static char names[ROWS + VOLUME_ROWS][96];
+    struct CMUnitTest tests[ROWS + VOLUME_ROWS + 4] = {
         cmocka_unit_test(a_misspelt_mutant_is_refused),
         cmocka_unit_test(each_invariant_has_a_mutant),
         cmocka_unit_test(without_a_mutant_the_same_seeds_are_clean),
     };
 
-    for (size_t r = 0; r < ROWS; r++) {
-        snprintf(names[r], sizeof(names[r]), "%s is named as %s", rows[r].mutant,
-                 rows[r].invariant);
-        tests[4 + r] = (struct CMUnitTest){names[r], is_named, NULL, NULL, (void *)&rows[r]};
+    for (size_t r = 0; r < ROWS + VOLUME_ROWS; r++) {
+        const struct row *row = r < ROWS ? &rows[r] : &volume_rows[r - ROWS];
+
+        snprintf(names[r], sizeof(names[r]), "%s is named as %s", row->mutant, row->invariant);
+        tests[4 + r] = (struct CMUnitTest){names[r], r < ROWS ? is_named : is_named_with_a_volume,
+                                           NULL, NULL, (void *)row};
     }
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -66,7 +66,7 @@ static void put_shrink(struct sim *s)
     assert_int_not_equal(dvm_phase(s, "down"), API_PHASE_COMPLETE);
 }
 
-static void jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head(void **state)
+static void c21_jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head(void **state)
 {
     const struct sim_want held = {.ranks = 2, .run_ms = 9000, .code = 5, .nhosts = 1, .hosts = {5}};
     struct sim *s = boot_with_volume();
@@ -89,7 +89,7 @@ static void jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head(vo
 }
 
 /* A member came anew after them. */
-static void records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **state)
+static void c21_records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **state)
 {
     struct sim *s = boot_with_volume();
     uint64_t before = current_incarnation(s);
@@ -109,7 +109,49 @@ static void records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **s
     sim_destroy(s);
 }
 
-static void the_records_of_keepers_are_taken_before_those_of_a_volume(void **state)
+static bool knows_caller(struct sim *s, uint32_t vpid)
+{
+    const struct asking *a = &sim_core(s, 0)->asking;
+
+    for (size_t i = 0; i < a->nseen; i++) {
+        if (a->seen[i].vpid == vpid)
+            return true;
+    }
+    return false;
+}
+
+static bool all_have_called(struct sim *s, void *arg)
+{
+    bool all = true;
+
+    for (uint32_t v = 3; v <= MEMBERS; v++)
+        all &= knows_caller(s, v);
+    return all;
+}
+
+static void c21_a_member_that_has_called_and_ended_shows_that_a_volume_is_older(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t before = current_incarnation(s);
+    BUF_AUTO struct buf older = {0};
+
+    save_records(s, &older);
+    sim_crash(s, 6);
+    sim_start(s, 6);
+    sim_for(s, 2000);
+    dvm_wait_wired(s, MEMBERS, 20000);
+    lose_keepers(s);
+    sim_start(s, 0);
+    set_volume(s, older.data, older.len);
+    assert_true(sim_until(s, all_have_called, NULL, 9000));
+    for (uint32_t v = 3; v <= MEMBERS; v++)
+        sim_crash(s, v);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(current_incarnation(s) != before);
+    sim_destroy(s);
+}
+
+static void c21_the_records_of_keepers_are_taken_before_those_of_a_volume(void **state)
 {
     struct sim *s = boot_with_volume();
     uint64_t before = current_incarnation(s);
@@ -145,7 +187,7 @@ static void damaged_records_of_a_volume_are_not_taken(void **state)
 }
 
 /* The volume was not there in the second incarnation. */
-static void records_of_an_incarnation_that_most_members_have_left_are_not_taken(void **state)
+static void c21_records_of_an_incarnation_that_most_members_have_left_are_not_taken(void **state)
 {
     struct sim *s = boot_with_volume();
     uint64_t first = current_incarnation(s), second;
@@ -169,7 +211,7 @@ static void records_of_an_incarnation_that_most_members_have_left_are_not_taken(
     sim_destroy(s);
 }
 
-static void sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync(void **state)
+static void c21_sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync(void **state)
 {
     struct sim *s = boot_with_volume();
     uint64_t before = current_incarnation(s);
@@ -189,7 +231,7 @@ static void sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync(void **stat
 }
 
 /* All pods of the DVM were deleted, and come again. */
-static void the_records_of_a_volume_are_taken_if_no_member_is_left(void **state)
+static void c21_the_records_of_a_volume_are_taken_if_no_member_is_left(void **state)
 {
     struct sim *s = boot_with_volume();
     uint64_t before = current_incarnation(s);
@@ -206,7 +248,7 @@ static void the_records_of_a_volume_are_taken_if_no_member_is_left(void **state)
 }
 
 /* The file of a head that has asked may be older than what it got. */
-static void the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones(void **state)
+static void c21_the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones(void **state)
 {
     struct sim *s = boot_with_volume();
     uint64_t before = current_incarnation(s);
@@ -215,7 +257,8 @@ static void the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones(
         &(struct sim_want){.ranks = 2, .run_ms = 20000, .code = 5, .nhosts = 1, .hosts = {5}});
 
     sim_for(s, 100);
-    replace_head(s); /* by its keepers; the simulator empties the disk */
+    sim_lose_disk(s);
+    replace_head(s); /* by its keepers */
     sim_for(s, 1000);
     lose_keepers(s);
     sim_for(s, DVM_AWAY_MS);
@@ -228,14 +271,15 @@ static void the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones(
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head),
-        cmocka_unit_test(records_of_a_volume_that_a_member_is_ahead_of_are_not_taken),
-        cmocka_unit_test(the_records_of_keepers_are_taken_before_those_of_a_volume),
+        cmocka_unit_test(c21_jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head),
+        cmocka_unit_test(c21_records_of_a_volume_that_a_member_is_ahead_of_are_not_taken),
+        cmocka_unit_test(c21_a_member_that_has_called_and_ended_shows_that_a_volume_is_older),
+        cmocka_unit_test(c21_the_records_of_keepers_are_taken_before_those_of_a_volume),
         cmocka_unit_test(damaged_records_of_a_volume_are_not_taken),
-        cmocka_unit_test(records_of_an_incarnation_that_most_members_have_left_are_not_taken),
-        cmocka_unit_test(sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync),
-        cmocka_unit_test(the_records_of_a_volume_are_taken_if_no_member_is_left),
-        cmocka_unit_test(the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones),
+        cmocka_unit_test(c21_records_of_an_incarnation_that_most_members_have_left_are_not_taken),
+        cmocka_unit_test(c21_sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync),
+        cmocka_unit_test(c21_the_records_of_a_volume_are_taken_if_no_member_is_left),
+        cmocka_unit_test(c21_the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
