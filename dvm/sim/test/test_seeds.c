@@ -94,8 +94,8 @@ static void seeds_that_once_failed_pass(void **state)
         {16, 32399888847998282, 12}, /* the checker: it cut the text of a job that was aborted */
         {16, 4998826807249604, 15},  /* the checker: a daemon was removed while it was cut off, and
                                         gave up before it learned of it */
-        {16, 30552492270678306, 4}, /* the checker: the end of a resize came after that of the rank
-                                       that had asked for it */
+        {16, 30552492270678306, 4},  /* the checker: the end of a resize came after that of the rank
+                                        that had asked for it */
         {16, 17034657818744094, 15}, /* a daemon that joined anew forgot how many frames it had
                                         refused */
         {16, 10987665835775694, 3}, /* the checker: the end of a spawned job came to its parent, and
