@@ -141,6 +141,26 @@ YAML
     k delete pod outside --now > /dev/null
 }
 
+runs_one() { equal "the jobs that run" "$(pstat | jq '[.jobs[] | select(.state == "RUNNING" or .state == "REGISTERED")] | length')" 1; }
+head_answers() { [ -n "$(pstat | jq -r .incarnation)" ]; }
+
+@test "jobs: the job of a pod outside that has reached the head goes on when the head's container is killed" {
+    local restarts stop
+    stop=/tmp/stop.$(draw_seed)
+    outsider user
+    background ring kubectl --namespace "$NS" exec outside -- prun --dvm "$X-head" -n 4 --map-by node mpi_ring 10 "$stop"
+    eventually 30 "the job runs" runs_one
+    restarts=$(restarts_of "$X-head-0")
+    kill_from_outside "$X-head-0" dvm-spawner
+    eventually 90 "its container is started again" has_restarted "$X-head-0" "$restarts"
+    eventually 60 "the next head answers" head_answers
+    for v in 1 2 3 4; do k exec "$X-$v" -- touch "$stop"; done
+    ended ring 60 || { said ring; fail "the job ended badly"; }
+    said ring | grep -qE '^ring: size=4 rounds=[0-9]+ token=[0-9]+ ok$' || fail "its output: $(said ring)"
+    settled 4
+    k delete pod outside --now > /dev/null
+}
+
 @test "jobs: a pod outside with a daemon's certificate is refused in one line" {
     outsider member
     run k exec outside -- prun --dvm "$X-head" -n 1 true
