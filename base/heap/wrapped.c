@@ -30,14 +30,14 @@ WRAPPED(int, asprintf, char **text, const char *fmt, ...);
 WRAPPED(int, __vasprintf_chk, char **text, int flag, const char *fmt, va_list ap);
 WRAPPED(int, __asprintf_chk, char **text, int flag, const char *fmt, ...);
 
-static void *checked(void *p, size_t n)
+static void *end_without(void *p, size_t n)
 {
     if (!p && n > 0 && n <= MOST_BYTES)
         alloc_fail(n);
     return p;
 }
 
-static int checked_text(int n, const char *fmt)
+static int end_without_text(int n, const char *fmt)
 {
     if (n < 0 && errno == ENOMEM)
         alloc_fail(strlen(fmt));
@@ -46,29 +46,29 @@ static int checked_text(int n, const char *fmt)
 
 void *wrapped_malloc(size_t n)
 {
-    return checked(real_malloc(n), n);
+    return end_without(real_malloc(n), n);
 }
 
 void *wrapped_calloc(size_t n, size_t size)
 {
     size_t bytes;
 
-    return checked(real_calloc(n, size), __builtin_mul_overflow(n, size, &bytes) ? 0 : bytes);
+    return end_without(real_calloc(n, size), __builtin_mul_overflow(n, size, &bytes) ? 0 : bytes);
 }
 
 void *wrapped_realloc(void *p, size_t n)
 {
-    return checked(real_realloc(p, n), n);
+    return end_without(real_realloc(p, n), n);
 }
 
 char *wrapped_strdup(const char *s)
 {
-    return checked(real_strdup(s), strlen(s) + 1);
+    return end_without(real_strdup(s), strlen(s) + 1);
 }
 
 int wrapped_vasprintf(char **text, const char *fmt, va_list ap)
 {
-    return checked_text(real_vasprintf(text, fmt, ap), fmt);
+    return end_without_text(real_vasprintf(text, fmt, ap), fmt);
 }
 
 int wrapped_asprintf(char **text, const char *fmt, ...)
@@ -84,7 +84,7 @@ int wrapped_asprintf(char **text, const char *fmt, ...)
 
 int wrapped___vasprintf_chk(char **text, int flag, const char *fmt, va_list ap)
 {
-    return checked_text(real___vasprintf_chk(text, flag, fmt, ap), fmt);
+    return end_without_text(real___vasprintf_chk(text, flag, fmt, ap), fmt);
 }
 
 int wrapped___asprintf_chk(char **text, int flag, const char *fmt, ...)

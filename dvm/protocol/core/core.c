@@ -192,7 +192,7 @@ static void destroy_transport(struct core *c)
     rml_destroy(c->rml);
 }
 
-static size_t most(size_t x, size_t y)
+static size_t larger_of(size_t x, size_t y)
 {
     return x > y ? x : y;
 }
@@ -206,7 +206,7 @@ static void keep_counts(struct core *c)
     c->past.circled += now.circled;
     c->past.transfers.ended += now.transfers.ended;
     c->past.transfers.restarts += now.transfers.restarts;
-    c->past.backlog_most = most(c->past.backlog_most, now.backlog_most);
+    c->past.backlog_most = larger_of(c->past.backlog_most, now.backlog_most);
     c->past_repairs += c->members.repairs;
 }
 
@@ -684,7 +684,7 @@ struct core_stats core_stats(const struct core *c)
                            .transfers = c->past.transfers.ended + rml.transfers.ended,
                            .transfer_restarts = c->past.transfers.restarts + rml.transfers.restarts,
                            .routed_frames = c->routed,
-                           .backlog_most = most(c->past.backlog_most, rml.backlog_most),
+                           .backlog_most = larger_of(c->past.backlog_most, rml.backlog_most),
                            .version = c->members.version,
                            .keepers = (uint32_t)keepers_in_sync(c),
                            .left_behind = c->keepers.left_behind,
