@@ -213,11 +213,25 @@ static bool names_heir(const struct core *c, const struct msg *m)
     return m->type == MSG_ADD && m->add.nmembers == 1 && succession_is_near(c, m->add.members);
 }
 
+/* A later head has this number for its own ADD: it does not know what this daemon has processed by
+ * that number, and the tables differ from there on. */
+static bool is_astray(const struct core *c, const struct msg *m)
+{
+    struct epoch known = members_epoch(&c->members, members_get(&c->members, VPID_HEAD));
+
+    return msg_op(m) <= c->members.version && names_heir(c, m) &&
+           m->add.members->epoch.inc == known.inc && m->add.members->epoch.ctr > known.ctr;
+}
+
 void apply_op(struct core *c, struct msg *m)
 {
     struct frame from = rml_from(c->rml);
     struct succession heir = {0};
 
+    if (is_astray(c, m)) {
+        core_reset(c, "the head does not know what this daemon has seen of an earlier one");
+        return;
+    }
     if (msg_op(m) != c->members.version + 1)
         return; /* processed before, or the lifeline will soon replay it in order */
     xcast_forward(c->xcast, &from, m);
