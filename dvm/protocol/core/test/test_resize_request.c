@@ -593,6 +593,20 @@ static void extend_by(struct world *w, const char *tool, uint32_t vpid)
 
 /* The lower one is drained, but its daemon leaves when the upper one has left: the resource manager
  * takes members from the top. */
+static void an_extension_of_a_job_that_has_ended_is_cancelled(void **arg)
+{
+    struct world *w = boot(7, 4);
+    size_t job = sim_submit(w->sim, 0, 1, 10, 0);
+    struct resize_request a = extend(1, 60);
+
+    dvm_wait_job(w->sim, job, 0);
+    a.nspace = sim_job(w->sim, job)->nspace;
+    (void)answer(w, ask(w, 3, a)); /* it was on its way */
+    assert_end(w, "alloc-1", API_PHASE_CANCELLED, API_TOLD_GONE);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    end(w);
+}
+
 static void overlapping_extensions_can_be_released_in_any_order(void **arg)
 {
     struct resize_request one = {.kind = RESIZE_RELEASE, .nspace = "one", .deadline_s = -1};
@@ -772,6 +786,7 @@ int main(void)
         cmocka_unit_test(an_extension_that_is_to_stay_outlasts_its_job),
         cmocka_unit_test(an_extension_that_the_job_has_released_is_not_released_again),
         cmocka_unit_test(c26_an_extension_that_gathers_is_cancelled_with_its_job),
+        cmocka_unit_test(an_extension_of_a_job_that_has_ended_is_cancelled),
         cmocka_unit_test(overlapping_extensions_can_be_released_in_any_order),
         cmocka_unit_test(a_release_of_the_highest_vpids_also_names_members_that_could_join_above),
         cmocka_unit_test(a_release_of_the_highest_vpids_does_not_wait_for_members_that_join_above),

@@ -118,7 +118,8 @@ static struct campaign_asker asker_of(const struct campaigns *cs, const struct r
                                .nspace = xstrdup(r->m->nspace),
                                .rank = r->m->rank,
                                .op = r->m->op,
-                               .is_rank = jobs_find(cs->jobs, r->m->nspace) != NULL,
+                               .is_rank = jobs_find(cs->jobs, r->m->nspace) ||
+                                          jobs_has_ended(cs->jobs, r->m->nspace),
                                .req_id = xstrdup(r->m->req_id),
                                .of = xstrdup(r->m->campaign),
                                .kind = r->kind,
