@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_AT 9 /* the first number in a snapshot, behind its type and two lengths */
+#define FIRST_AT 10 /* the first number in a snapshot, behind its type, layout and two lengths */
 
 struct log {
     struct out out;
