@@ -90,8 +90,11 @@ void check_links(struct check *c, uint32_t vpid)
         DL_DELETE(*up, x);
     }
     core_inspect_links(sim_core(c->sim, vpid), on_link, &a);
-    if (*up)
-        c->nodes[vpid].linked_ran_ms = sim_ran_ms(c->sim, vpid);
+    DL_FOREACH(*up, x)
+    {
+        if (x->id.vpid == core_inspect_lifeline(sim_core(c->sim, vpid)))
+            c->nodes[vpid].linked_ran_ms = sim_ran_ms(c->sim, vpid);
+    }
 }
 
 /* The daemon at `at` has had no link to that epoch for the grace, or has waited that long for
@@ -267,7 +270,7 @@ void check_lives(struct check *c, const struct members *m)
     }
 }
 
-/* It has run without any link for as long as it waits for a head. */
+/* It has run without a link to its lifeline for as long as it waits for a head. */
 static bool was_alone(const struct check *c, uint32_t vpid)
 {
     return c->nodes[vpid].linked_ran_ms + sim_faults(c->sim).head_absence_ms <=
@@ -283,11 +286,14 @@ static bool has_heard_the_end(const struct check *c, uint32_t vpid)
     return head && core_inherited(head) && c->nodes[vpid].settled_state == CORE_ENDING;
 }
 
-/* It has processed broadcasts that the head does not know, so it is no member of this DVM: it joins
- * anew (docs/head.md), and is refused while its shrink runs. */
+/* It has processed broadcasts that the head does not know, or older records lack its epoch. So it
+ * is no member of this DVM: it joins anew (docs/head.md), and is refused while its shrink runs. */
 static bool is_astray(const struct check *c, const struct core *now)
 {
-    return c->older && strstr(core_state_text(now), "does not know what this daemon has seen");
+    const char *why = core_state_text(now);
+
+    return c->older && (strstr(why, "does not know what this daemon has seen") ||
+                        strstr(why, "this epoch of the vpid has ended"));
 }
 
 /* A daemon that a shrink removed learns of it, however late, and parks. It does not call again

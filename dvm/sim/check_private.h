@@ -17,7 +17,7 @@ struct seen_node { /* a daemon's state after its last step */
     uint64_t settled_life;
     enum core_state settled_state;
     struct seen_link *up;   /* its links */
-    uint64_t linked_ran_ms; /* how long it had run when it last had one */
+    uint64_t linked_ran_ms; /* how long it had run when it last had one to its lifeline */
     struct epoch head;      /* by its table */
 };
 

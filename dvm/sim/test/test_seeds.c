@@ -100,6 +100,8 @@ static void seeds_that_once_failed_pass(void **state)
                                         refused */
         {16, 10987665835775694, 3}, /* the checker: the end of a spawned job came to its parent, and
                                        not to its submitter, whose daemon left */
+        {17, 30907037435757750, 4}, /* the request of a rank came after the end of its job, and
+                                       counted as that of a tool */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
@@ -135,6 +137,7 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {36969001510012188, 10}, /* the checker: a member that had left joins a head with older
                                     records */
         {46175533342426166, 3},  /* the checker: a launch had waited for keepers */
+        {259109227286732, 0},    /* the checker: who was removed had links to its children alone */
         {274118217056128, 0},    /* the checker: a rank had been notified of the end of its request,
                                     by a former head whose records are lost */
     };
@@ -142,6 +145,12 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
         replay_schedule(&(struct script_opts){
             .seed = seeds[i].seed, .generation = 16, .nodes = seeds[i].nodes, .keepers = true});
+    /* A daemon and a later head had the same number for two broadcasts. */
+    replay_schedule(
+        &(struct script_opts){.seed = 259109227278538, .generation = 17, .keepers = true});
+    /* The checker: a member that had left was not in the older records of a volume. */
+    replay_schedule(
+        &(struct script_opts){.seed = 30, .generation = 17, .nodes = 8, .keepers = true});
 }
 
 static void the_same_seed_gives_the_same_run(void **state)
