@@ -26,7 +26,7 @@ struct run {
 
 struct outcome {
     struct script_result sum;
-    uint64_t failures;
+    uint64_t schedules, failures;
     uint32_t most; /* daemons in one schedule */
 };
 
@@ -65,6 +65,7 @@ static void one_seed(const struct run *r, uint64_t seed, struct outcome *out)
         .seed = seed, .nodes = nodes_of(r, seed), .trace = r->trace, .keepers = r->keepers};
 
     script_run(&o, &out->sum);
+    out->schedules++;
     out->most = out->sum.nodes > out->most ? out->sum.nodes : out->most;
     if (!*out->sum.name)
         return;
@@ -116,6 +117,7 @@ static bool take_part(int fd, struct outcome *sum)
     if (n != (ssize_t)sizeof(x))
         return false;
     script_add(&sum->sum, &x.sum);
+    sum->schedules += x.schedules;
     sum->failures += x.failures;
     sum->most = x.most > sum->most ? x.most : sum->most;
     return true;
@@ -244,7 +246,7 @@ static int run(const struct run *r)
         part(r, 0, &out);
     printf("%llu schedules, seeds %llu to %llu, up to %u daemons: %llu jobs, %llu campaigns, %llu "
            "requests, %llu faults, %llu failed\n",
-           (unsigned long long)r->seeds, (unsigned long long)r->seed,
+           (unsigned long long)out.schedules, (unsigned long long)r->seed,
            (unsigned long long)(r->seed + r->seeds - 1), out.most, (unsigned long long)out.sum.jobs,
            (unsigned long long)out.sum.campaigns, (unsigned long long)out.sum.asks,
            (unsigned long long)out.sum.faults, (unsigned long long)out.failures);
