@@ -15,7 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* From here on the loop takes signals; none is lost between start and submission. */
+/* From here on the loop takes signals; none that ends this program is lost before submission. */
 static int open_signals(void)
 {
     struct sigaction hangup;

@@ -161,12 +161,15 @@ static void keep_records(struct daemon *d, const struct out_records *act)
 
     if (!d->records)
         return;
-    if (write_records(d, act, &err) < 0)
-        log_error("%s: %s", err.msg,
-                  d->opts.keepers ? "members alone keep them from now on"
-                                  : "the end of this process will be the end of the DVM");
-    else if (records_full(d->records))
-        compact_records(d);
+    if (write_records(d, act, &err) == 0) {
+        if (records_full(d->records))
+            compact_records(d);
+        return;
+    }
+    log_error("%s: %s", err.msg,
+              d->opts.keepers ? "members alone keep them from now on"
+                              : "the end of this process will be the end of the DVM");
+    core_records_lost(d->parts.core);
 }
 
 /* The daemon's own actions. */

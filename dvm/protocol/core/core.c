@@ -474,6 +474,12 @@ bool core_incarnation_ends(const struct core *c)
     return core_is_head(c) && head_ending(c->head);
 }
 
+void core_records_lost(struct core *c)
+{
+    c->opts.keeps_records = false;
+    buf_reset(&c->records);
+}
+
 void core_snapshot(const struct core *c, struct buf *b)
 {
     size_t at = b->len;

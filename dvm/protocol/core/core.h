@@ -230,6 +230,8 @@ bool core_holds(const struct core *c);
 void core_answer(struct core *c, uint64_t number);
 /* Head: the one record that stands for all that OUT_RECORDS has had so far, in the same form. */
 void core_snapshot(const struct core *c, struct buf *b);
+/* Head: its records cannot be written any more. No OUT_RECORDS follows; members may keep them. */
+void core_records_lost(struct core *c);
 /* The incarnation of the head as 16 hex digits; "" if unknown. */
 const char *core_incarnation(const struct core *c);
 /* Event number n of this incarnation, from a ring of API_EVENTS_KEPT (borrowed), or NULL. The

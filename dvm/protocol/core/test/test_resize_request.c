@@ -591,8 +591,6 @@ static void extend_by(struct world *w, const char *tool, uint32_t vpid)
     sim_for(w->sim, 2000);
 }
 
-/* The lower one is drained, but its daemon leaves when the upper one has left: the resource manager
- * takes members from the top. */
 static void an_extension_of_a_job_that_has_ended_is_cancelled(void **arg)
 {
     struct world *w = boot(7, 4);
@@ -607,6 +605,8 @@ static void an_extension_of_a_job_that_has_ended_is_cancelled(void **arg)
     end(w);
 }
 
+/* The lower one is drained, but its daemon leaves when the upper one has left: the resource manager
+ * takes members from the top. */
 static void overlapping_extensions_can_be_released_in_any_order(void **arg)
 {
     struct resize_request one = {.kind = RESIZE_RELEASE, .nspace = "one", .deadline_s = -1};

@@ -211,17 +211,38 @@ static void c21_records_of_an_incarnation_that_most_members_have_left_are_not_ta
     sim_destroy(s);
 }
 
+static void lose_all_members(struct sim *s)
+{
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        sim_crash(s, v);
+    sim_for(s, 20000);
+    assert_int_equal(core_stats(sim_core(s, 0)).keepers, 0);
+}
+
+static void send_sigterm(struct sim *s)
+{
+    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    core_sigterm(sim_core(s, 0));
+}
+
+static void sigterm_ends_the_incarnation_when_the_volume_is_lost_too(void **state)
+{
+    struct sim *s = boot_with_volume();
+
+    lose_all_members(s);
+    core_records_lost(sim_core(s, 0));
+    send_sigterm(s);
+    assert_true(core_incarnation_ends(sim_core(s, 0)));
+    sim_destroy(s);
+}
+
 static void c21_sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync(void **state)
 {
     struct sim *s = boot_with_volume();
     uint64_t before = current_incarnation(s);
 
-    for (uint32_t v = 1; v <= MEMBERS; v++)
-        sim_crash(s, v);
-    sim_for(s, 20000); /* they are lost */
-    assert_int_equal(core_stats(sim_core(s, 0)).keepers, 0);
-    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
-    core_sigterm(sim_core(s, 0));
+    lose_all_members(s);
+    send_sigterm(s);
     sim_drain(s, 0);
     sim_for(s, 2000);
     assert_null(sim_core(s, 0));
@@ -277,6 +298,7 @@ int main(void)
         cmocka_unit_test(c21_the_records_of_keepers_are_taken_before_those_of_a_volume),
         cmocka_unit_test(damaged_records_of_a_volume_are_not_taken),
         cmocka_unit_test(c21_records_of_an_incarnation_that_most_members_have_left_are_not_taken),
+        cmocka_unit_test(sigterm_ends_the_incarnation_when_the_volume_is_lost_too),
         cmocka_unit_test(c21_sigterm_hands_over_to_a_volume_when_no_keeper_is_in_sync),
         cmocka_unit_test(c21_the_records_of_a_volume_are_taken_if_no_member_is_left),
         cmocka_unit_test(c21_the_first_records_of_a_head_that_has_asked_replace_the_earlier_ones),
