@@ -180,6 +180,7 @@
     X(LATE_GREETING, "a new head forgets a keeper of which another greeting comes late")           \
     X(EPOCH_AGAIN, "two heirs of the same records have the same epoch")                            \
     X(ENDED_AGAIN, "a daemon does not end a job of a client that it does not know")                \
+    X(ASTRAY_UNSEEN, "a member has another broadcast by the number of an heir's and goes on")      \
     X(OTHER_MAP, "a head does not compare the map of a job with that of its daemons")              \
     X(REPORT_BELIEVED, "a head ends a job whose map a daemon reports that has no part in it")      \
     X(FORMER_WELCOME, "a member links to a former head although it knows the next one")            \

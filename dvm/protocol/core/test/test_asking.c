@@ -496,6 +496,42 @@ static uint64_t find_begin(bool calls)
     return begun;
 }
 
+static bool knows_head(struct sim *s, void *arg)
+{
+    const uint32_t *vpid = arg;
+
+    return known_epoch(s, *vpid) == core_inspect_epoch(sim_core(s, 0)).ctr;
+}
+
+static bool is_below_vpid_1(struct sim *s, void *arg)
+{
+    return core_inspect_lifeline(sim_core(s, 4)) == 1;
+}
+
+/* Vpid 4 has an heir's ADD. It comes below vpid 1, which does not, and from whose records the next
+ * heir has the same number for its own ADD. */
+static void c21_a_member_below_another_one_may_have_seen_what_the_heir_does_not_know(void **state)
+{
+    struct sim *s = boot();
+    uint32_t vpid = 4;
+
+    sim_partition(s, 1, 1);
+    replace_head_at_once(s);
+    assert_true(sim_until(s, knows_head, &vpid, 9000));
+    sim_crash(s, 0);
+    sim_heal(s);
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        sim_partition(s, v, v == 1 || v == 4 ? 1 : 2);
+    assert_true(sim_until(s, is_below_vpid_1, NULL, 9000));
+    sim_heal(s);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        sim_partition(s, v, v == 4 ? 0 : 2);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(sim_until(s, knows_head, &vpid, 9000));
+    sim_destroy(s);
+}
+
 static void c21_the_best_keeper_is_waited_for_when_its_connection_breaks(void **state)
 {
     uint64_t begun = find_begin(true);
@@ -724,6 +760,7 @@ int main(void)
         cmocka_unit_test(c21_a_job_whose_launch_was_lost_with_the_head_ends),
         cmocka_unit_test(c21_a_job_that_runs_by_another_map_than_the_heirs_ends),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
+        cmocka_unit_test(c21_a_member_below_another_one_may_have_seen_what_the_heir_does_not_know),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_although_older_records_are_there),
         cmocka_unit_test(c21_a_late_greeting_does_not_replace_a_keeper),
