@@ -374,7 +374,7 @@ core-check: all asan $(BUILD)/release/sim $(BUILD)/mutant/sim ## fail if prted a
 graph: all $(BUILD)/release/sim ## the calls between files, from their objects: cycles and counts; fail if there is a new cycle
 	@ci/graph.sh $(BUILD) ci/graph.txt
 
-sim-test: $(BUILD)/asan/sim $(BUILD)/release/sim ## 2,000 random schedules with up to 64 daemons, some 270 with keepers, 12 with 1,024, 400 and some 60 with fresh seeds; the matrix of what they have met
+sim-test: $(BUILD)/asan/sim $(BUILD)/release/sim ## 2,000 random schedules with up to 64 daemons, some 270 with keepers, 12 with 1,024, 400 and some 15 with fresh seeds; the matrix of what they have met
 	@ci/sim.sh ci $(BUILD)
 
 FROM ?= 1

@@ -12,7 +12,7 @@ export UBSAN_OPTIONS=print_stacktrace=1
 # member after each input of the head.
 readonly SMALL=2000 SANITIZED=800 LARGE=12 LARGE_FROM=5
 # Of seeds with --keepers, three of twenty have a schedule whose head has keepers.
-readonly KEPT=2000 KEPT_FRESH=400
+readonly KEPT=2000 KEPT_FRESH=100
 readonly FRESH=400 # with seeds that no run has had before, half with up to 4 daemons; a failure prints the command that
                    # repeats it
 jobs=$(nproc)
