@@ -88,11 +88,9 @@ static void c21_jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_hea
     sim_destroy(s);
 }
 
-/* A member came anew after them. */
-static void c21_records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **state)
+/* Both keepers are lost with the head, and a member came anew after the records of the volume. */
+static void start_with_older_volume(struct sim *s)
 {
-    struct sim *s = boot_with_volume();
-    uint64_t before = current_incarnation(s);
     BUF_AUTO struct buf older = {0};
 
     save_records(s, &older);
@@ -103,6 +101,14 @@ static void c21_records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void
     lose_keepers(s);
     sim_start(s, 0);
     set_volume(s, older.data, older.len);
+}
+
+static void c21_records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void **state)
+{
+    struct sim *s = boot_with_volume();
+    uint64_t before = current_incarnation(s);
+
+    start_with_older_volume(s);
     assert_true(sim_until(s, is_head, NULL, 30000));
     assert_true(current_incarnation(s) != before);
     dvm_wait_wired(s, MEMBERS - 2, 60000);
@@ -133,16 +139,8 @@ static void c21_a_member_that_has_called_and_ended_shows_that_a_volume_is_older(
 {
     struct sim *s = boot_with_volume();
     uint64_t before = current_incarnation(s);
-    BUF_AUTO struct buf older = {0};
 
-    save_records(s, &older);
-    sim_crash(s, 6);
-    sim_start(s, 6);
-    sim_for(s, 2000);
-    dvm_wait_wired(s, MEMBERS, 20000);
-    lose_keepers(s);
-    sim_start(s, 0);
-    set_volume(s, older.data, older.len);
+    start_with_older_volume(s);
     assert_true(sim_until(s, all_have_called, NULL, 9000));
     for (uint32_t v = 3; v <= MEMBERS; v++)
         sim_crash(s, v);

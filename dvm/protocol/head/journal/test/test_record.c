@@ -100,14 +100,22 @@ static void records_of_another_layout_are_refused(void **state)
     }
 }
 
+static struct record encode_and_decode(const struct record *r)
+{
+    BUF_AUTO struct buf b = {0};
+    struct record out;
+
+    encode_record(&b, r);
+    assert_int_equal(record_decode(b.data, b.len, &out, NULL), 0);
+    return out;
+}
+
 static void an_heir_may_skip_as_many_numbers_as_the_limit_says(void **state)
 {
     struct record r = sample_record(RECORD_HEIR), out;
-    BUF_AUTO struct buf b = {0};
 
     r.heir.skipped = RECORD_SKIPPED_MAX;
-    encode_record(&b, &r);
-    assert_int_equal(record_decode(b.data, b.len, &out, NULL), 0);
+    out = encode_and_decode(&r);
     assert_int_equal(out.heir.skipped, RECORD_SKIPPED_MAX);
     record_free(&out);
 }
@@ -115,11 +123,9 @@ static void an_heir_may_skip_as_many_numbers_as_the_limit_says(void **state)
 static void a_job_may_be_of_the_highest_vpid(void **state)
 {
     struct record r = sample_record(RECORD_JOB_ACCEPTED), out;
-    BUF_AUTO struct buf b = {0};
 
     r.job.submit_vpid = VPID_MAX;
-    encode_record(&b, &r);
-    assert_int_equal(record_decode(b.data, b.len, &out, NULL), 0);
+    out = encode_and_decode(&r);
     assert_int_equal(out.job.submit_vpid, VPID_MAX);
     record_free(&out);
 }
