@@ -139,6 +139,7 @@ static int write_group(int fd, const void *data, size_t len)
     buf_put_u32(&head, (uint32_t)len);
     buf_put_u32(&head, checksum_of(data, len));
     parts[0].iov_base = head.data;
+    errno = 0; /* a write that is cut sets none */
     return writev(fd, parts, 2) == (ssize_t)(HEADER_BYTES + len) ? 0 : -1;
 }
 
