@@ -17,10 +17,10 @@
  * Invariants: nothing is submitted here, so no job can be submitted twice. One daemon is asked for
  * members, so a client is sent on once at most.
  *
- * Failures: a daemon that does not know the question, gives no answer within ASK_MS or a malformed
- * one is connected anew, and is not asked again. An address that is not numeric, or that leads from
- * the loopback interface elsewhere or back, is left out: a forwarded port is at the loopback
- * interface, and the members are not. */
+ * Failures: after a daemon that does not know the question, ends, gives no answer within ASK_MS or
+ * a malformed one, the name is connected anew, at any of its addresses, and nobody is asked again.
+ * An address that is not numeric, or that leads from the loopback interface elsewhere or back, is
+ * left out: a forwarded port is at the loopback interface, and the members are not. */
 #include "dvm/tools/submit/referral.h"
 
 #include "base/buf/buf.h"
@@ -143,6 +143,15 @@ static struct cli_conn *connect_members(struct referral *r, const struct client_
     return NULL;
 }
 
+/* At any address of the name: the daemon that was reached may have ended. */
+static struct cli_conn *connect_anew(struct cli_where *where, int signals, struct err *err)
+{
+    free(where->address);
+    where->address = NULL;
+    *err = (struct err){0};
+    return cli_connect_or(where, signals, err);
+}
+
 struct cli_conn *referral_follow(struct referral *r, struct cli_conn *c, struct cli_where *where,
                                  int signals, struct err *err)
 {
@@ -152,10 +161,8 @@ struct cli_conn *referral_follow(struct referral *r, struct cli_conn *c, struct 
 
     if (referral_ask(c, signals, ASK_MS, &to, &why) < 0) {
         cli_conn_free(c);
-        if (why.code != EINTR)
-            return cli_connect_or(where, signals, err);
         *err = why;
-        return NULL;
+        return why.code == EINTR ? NULL : connect_anew(where, signals, err);
     }
     member = connect_members(r, &to, where, signals, &why);
     if (!member && why.code != EINTR)
