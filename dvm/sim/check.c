@@ -747,6 +747,9 @@ void check_rest(struct check *c)
                        x->slots_used);
     }
     rest_lefts(c);
+    if (jobs_notified(head_jobs(core_inspect_head(head))))
+        check_fail(c, "accepted-is-kept", "%zu ends of jobs are not acknowledged at rest",
+                   jobs_notified(head_jobs(core_inspect_head(head))));
     if (core_inspect_complete(head) != m->version)
         check_fail(c, "xcast-exactly-once", "broadcast %llu is not complete at rest",
                    (unsigned long long)m->version);

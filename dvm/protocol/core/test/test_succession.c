@@ -8,6 +8,8 @@
 #include <cmocka.h>
 
 #include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/head/head.h"
+#include "dvm/protocol/head/jobs/job_history.h"
 #include "dvm/protocol/wire/exit_code.h"
 
 #include <signal.h>
@@ -326,6 +328,141 @@ static void c21_a_job_that_has_ended_is_not_submitted_again(void **state)
     }
 }
 
+/* More jobs than the head knows after their ends have been delivered. */
+static void run_many_jobs(struct sim *s)
+{
+    for (size_t i = 0; i < JOB_HISTORY_MAX + 6; i++) {
+        size_t job = sim_submit(s, 3, 1, 1, 0);
+
+        dvm_wait_job(s, job, 0);
+    }
+}
+
+/* The job's client is at vpid 2. That daemon is cut off `cut_ms` after the submission, and is back
+ * under the next head. Returns the job. */
+static size_t run_with_client_cut_off(struct sim *s, const struct sim_want *want, uint64_t cut_ms,
+                                      unsigned heads)
+{
+    size_t job = sim_submit_job(s, 2, want);
+
+    sim_for(s, cut_ms);
+    sim_partition(s, 2, 1);
+    sim_for(s, 100);
+    run_many_jobs(s);
+    for (unsigned i = 0; i < heads; i++)
+        dvm_replace_head_at_once(s);
+    sim_heal(s);
+    assert_true(sim_until(s, dvm_job_over, &job, 60000));
+    return job;
+}
+
+/* The client's daemon has the output of the job when it is cut off, or not yet. */
+static void c21_an_end_that_was_not_delivered_is_known_after_many_other_jobs(void **state)
+{
+    const struct sim_want want = {
+        .ranks = 2, .run_ms = 20, .code = 9, .nhosts = 2, .hosts = {1, 3}};
+
+    for (uint64_t at = 30; at < 50; at++) {
+        struct sim *s = boot();
+        size_t job = run_with_client_cut_off(s, &want, at, 1 + at % 2);
+
+        assert_int_equal(sim_job(s, job)->exit_code, 9);
+        assert_non_null(strstr(sim_job(s, job)->text, "exited with code 9"));
+        sim_destroy(s);
+    }
+}
+
+/* SUBMIT has come, and the client's daemon sends it again. The job ends without output. */
+static void c21_a_job_is_not_taken_twice_after_many_other_jobs(void **state)
+{
+    const struct sim_want none = {.ranks = 3 * MEMBERS, .run_ms = 10, .flags = JOB_NO_WAIT};
+
+    for (uint64_t at = 1; at < 14; at++) {
+        struct sim *s = boot();
+        size_t job = run_with_client_cut_off(s, &none, at, 1 + at % 2);
+
+        assert_int_equal(sim_job(s, job)->exit_code, EXIT_CODE_NOT_LAUNCHED);
+        job = sim_submit(s, 3, 1, 1, 0);
+        dvm_wait_job(s, job, 0);
+        assert_string_equal(sim_job(s, job)->nspace, "000000000000abc1.72");
+        sim_destroy(s);
+    }
+}
+
+static void c21_the_failure_of_a_spawned_job_is_in_an_end_that_was_not_delivered(void **state)
+{
+    for (uint64_t at = 20; at < 60; at++) {
+        struct sim *s = boot();
+        struct sim_want parent = {.ranks = 1, .run_ms = 60, .nhosts = 1, .hosts = {1}};
+        struct sim_want child = {.ranks = 1, .run_ms = 30, .code = 5, .nhosts = 1, .hosts = {1}};
+        size_t job = sim_submit_job(s, 2, &parent);
+
+        sim_for(s, 50);
+        child.parent = sim_job(s, job)->nspace;
+        (void)sim_submit_job(s, 1, &child);
+        sim_for(s, at);
+        sim_partition(s, 2, 1);
+        sim_for(s, 200);
+        dvm_replace_head_at_once(s);
+        sim_heal(s);
+        dvm_wait_job(s, job, 5);
+        assert_non_null(strstr(sim_job(s, job)->text, "exited with code 5"));
+        sim_destroy(s);
+    }
+}
+
+static size_t count_notified(struct sim *s)
+{
+    return jobs_notified(head_jobs(core_inspect_head(sim_core(s, 0))));
+}
+
+/* Each of these jobs is ended while it waits for slots. Then the client's daemon is back. */
+static void ends_that_were_not_delivered_are_kept_up_to_a_limit(void **state)
+{
+    struct sim *s = boot();
+    size_t first, running = sim_submit(s, 1, 2 * MEMBERS, 5000, 0);
+
+    sim_for(s, 100);
+    first = sim_submit(s, 2, 1, 1, 0);
+    for (size_t i = 1; i < JOB_NOTIFIED_MAX + 10; i++)
+        (void)sim_submit(s, 2, 1, 1, 0);
+    sim_for(s, 1000);
+    sim_partition(s, 2, 1);
+    for (size_t i = 0; i < JOB_NOTIFIED_MAX + 10; i++) {
+        core_job_signal(sim_core(s, 1), sim_job(s, first + i)->nspace, SIGTERM);
+        sim_drain(s, 1);
+    }
+    sim_for(s, 1000);
+    assert_int_equal(count_notified(s), JOB_NOTIFIED_MAX);
+    dvm_replace_head(s);
+    assert_int_equal(count_notified(s), JOB_NOTIFIED_MAX);
+    sim_heal(s);
+    wait_for_all(s);
+    sim_for(s, 2000);
+    assert_int_equal(count_notified(s), 0);
+    for (size_t i = 0; i < JOB_NOTIFIED_MAX + 10; i++)
+        dvm_wait_job(s, first + i, exit_code_of_signal(SIGTERM));
+    dvm_wait_job(s, running, 0);
+    sim_destroy(s);
+}
+
+/* Nobody is left to acknowledge them. */
+static void ends_for_a_daemon_that_is_lost_are_forgotten(void **state)
+{
+    const struct sim_want none = {.ranks = 3 * MEMBERS, .run_ms = 10, .flags = JOB_NO_WAIT};
+    struct sim *s = boot();
+
+    (void)sim_submit_job(s, 2, &none);
+    sim_for(s, 4);
+    sim_partition(s, 2, 1);
+    sim_for(s, 1000);
+    assert_int_equal(count_notified(s), 1);
+    sim_crash(s, 2);
+    sim_for(s, API_FAULTS_SILENCE_MS + DVM_LOSS_MS);
+    assert_int_equal(count_notified(s), 0);
+    sim_destroy(s);
+}
+
 /* The client's daemon is cut off when the job stops for a debugger. */
 static void the_state_of_a_job_is_not_lost_with_the_head(void **state)
 {
@@ -622,6 +759,11 @@ int main(void)
         cmocka_unit_test(c21_published_values_are_removed_with_their_job_whenever_the_head_ends),
         cmocka_unit_test(c21_a_job_that_is_submitted_while_there_is_no_head_runs),
         cmocka_unit_test(c21_a_job_that_has_ended_is_not_submitted_again),
+        cmocka_unit_test(c21_an_end_that_was_not_delivered_is_known_after_many_other_jobs),
+        cmocka_unit_test(c21_a_job_is_not_taken_twice_after_many_other_jobs),
+        cmocka_unit_test(c21_the_failure_of_a_spawned_job_is_in_an_end_that_was_not_delivered),
+        cmocka_unit_test(ends_that_were_not_delivered_are_kept_up_to_a_limit),
+        cmocka_unit_test(ends_for_a_daemon_that_is_lost_are_forgotten),
         cmocka_unit_test(a_job_with_a_daemon_that_is_lost_meanwhile_ends),
         cmocka_unit_test(a_daemon_that_was_silent_while_there_was_no_head_is_not_lost),
         cmocka_unit_test(the_head_may_be_replaced_again_and_again),

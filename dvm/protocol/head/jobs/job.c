@@ -19,7 +19,8 @@
  *   job_report    reports of daemons about ranks; lost daemons
  *   job_map       ranks to members
  *   job_send      the launch messages
- *   job_end       the end: its daemons and submitter are notified, its record is kept
+ *   job_end       the end: its daemons and submitter are notified
+ *   job_notified  jobs that have ended, until the daemons of their submitters have acknowledged it
  *   job_run       the steps: what entering a state does
  *   job_succession jobs under a new head
  *
@@ -299,6 +300,11 @@ bool jobs_held_long(const struct jobs *js)
 uint64_t jobs_changes(const struct jobs *js)
 {
     return js->changes;
+}
+
+size_t jobs_notified(const struct jobs *js)
+{
+    return js->nnotified;
 }
 
 size_t jobs_count(const struct jobs *js)

@@ -17,6 +17,7 @@
 #include <hwloc/bitmap.h>
 
 #define JOB_COUNT_MAX 100000 /* running, held and queued */
+#define JOB_NOTIFIED_MAX 256 /* ended, and the submitter's daemon has not acknowledged it */
 #define JOB_GRACE_MS 2000    /* SIGTERM to SIGKILL of ranks */
 /* A job that is held for so long has priority over everything that would raise the fence: new
  * campaigns and joiners wait for it (losses do not). Resizes that run by then still end first,
@@ -66,6 +67,7 @@ bool jobs_held_long(const struct jobs *js);
 uint64_t jobs_changes(const struct jobs *js);
 /* The daemon has acknowledged all messages about jobs. */
 bool jobs_acknowledged_by(const struct jobs *js, uint32_t vpid);
+size_t jobs_notified(const struct jobs *js); /* ended ones; their ends are not acknowledged */
 size_t jobs_count(const struct jobs *js);
 
 /* Messages of daemons. Reports of daemons that are not the job's, or about ended jobs, change

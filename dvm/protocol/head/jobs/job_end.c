@@ -6,8 +6,8 @@
  * life are removed.
  *
  * The daemons are notified at once. The submitter is notified when the job is the last of its
- * family to end, with the list of daemons whose output is still to come. Its end is kept in the
- * history (job_history.h). */
+ * family to end, with the list of daemons whose output is still to come. From then on its end is
+ * kept (job_notified.c, job_history.h). */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -74,13 +74,17 @@ bool jobs_has_ended(const struct jobs *js, const char *nspace)
     return *end == '\0' && number <= job_table_last(js->table);
 }
 
-/* The end of the job's own ranks, then that of the jobs which they have spawned. */
-static char *final_text(const struct job *j)
+int job_end_code(const struct job_entry *e)
 {
-    const char *own = j->kept->result.failure || j->kept->progress.losses.nranks ? j->reason : "";
-    bool kin = j->kept->kin_text && !j->kept->result.failure;
+    return e->result.exit_code ? e->result.exit_code : e->kin_code;
+}
 
-    return xasprintf("%s%s%s", own, kin && *own ? "; " : "", kin ? j->kept->kin_text : "");
+/* The end of the job's own ranks, then that of the jobs which they have spawned. */
+char *job_end_text(const struct job_entry *e, const char *own)
+{
+    bool kin = e->kin_text && !e->result.failure;
+
+    return xasprintf("%s%s%s", own, kin && *own ? "; " : "", kin ? e->kin_text : "");
 }
 
 /* Notifies the submitter, with the list of daemons whose output is still to come. False:
@@ -88,12 +92,12 @@ static char *final_text(const struct job *j)
 static bool notify_submitter(struct jobs *js, struct job *j)
 {
     FREE_AUTO uint32_t *vpids = xcalloc(j->map.nnodes + 1, sizeof(*vpids));
-    FREE_AUTO char *text = final_text(j);
+    bool has_reason = j->kept->result.failure || j->kept->progress.losses.nranks;
+    FREE_AUTO char *text = job_end_text(j->kept, has_reason ? j->reason : "");
     struct msg done = {.type = MSG_DONE,
                        .done = {.nspace = j->map.nspace,
                                 .client = j->kept->accepted.submit_client,
-                                .exit_code = j->kept->result.exit_code ? j->kept->result.exit_code
-                                                                       : j->kept->kin_code,
+                                .exit_code = job_end_code(j->kept),
                                 .text = text,
                                 .output_vpids = vpids}};
     bool is_home = j->kept->accepted.submit_vpid == j->map.home_vpid &&
@@ -146,7 +150,7 @@ void job_end_retire(struct jobs *js, struct job *j)
     DL_DELETE(js->list, j);
     js->n--;
     js->kick = true;
-    job_table_forget(js->table, j->kept);
+    job_notified_add(js, j->kept);
     job_free(j);
 }
 
@@ -193,13 +197,18 @@ uint32_t jobs_bound(const struct jobs *js, bool kept)
 void jobs_view(const struct jobs *js, struct api_dvm *out)
 {
     const struct job_history *h = job_table_history(js->table);
+    const struct job_notified *n;
     const struct job_past *past;
     const struct job *j;
 
-    out->jobs = xcalloc(js->n + h->n + 1, sizeof(*out->jobs));
+    out->jobs = xcalloc(js->n + js->nnotified + h->n + 1, sizeof(*out->jobs));
     DL_FOREACH(h->list, past)
     {
         view_past(js, past, &out->jobs[out->njobs++]);
+    }
+    DL_FOREACH(js->notified, n)
+    {
+        view_past(js, n->past, &out->jobs[out->njobs++]);
     }
     DL_FOREACH(js->list, j)
     {

@@ -14,12 +14,17 @@
 
 #define PAST_MIN 49 /* bytes of the smallest job in a snapshot */
 
-static void drop_past(struct job_history *h, struct job_past *past)
+void job_past_free(struct job_past *past)
 {
-    DL_DELETE(h->list, past);
     free(past->reason);
     free(past->vpids);
     free(past);
+}
+
+static void drop_past(struct job_history *h, struct job_past *past)
+{
+    DL_DELETE(h->list, past);
+    job_past_free(past);
     h->n--;
 }
 

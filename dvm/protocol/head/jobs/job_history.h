@@ -27,6 +27,7 @@ struct job_history {
     size_t n;
 };
 
+void job_past_free(struct job_past *past);
 /* Takes `past`, with what it owns, and drops the oldest if there are more than JOB_HISTORY_MAX. */
 void job_history_add(struct job_history *h, struct job_past *past);
 void job_history_save(const struct job_history *h, struct buf *b);

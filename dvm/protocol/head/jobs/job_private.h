@@ -64,6 +64,13 @@ struct job_stuck { /* whether the first job that waits is stuck; the same for ea
     bool stuck;
 };
 
+struct job_notified { /* its submitter is notified of its end, and has not acknowledged it */
+    const struct job_entry *kept;
+    struct job_past *past; /* its end, as the history will have it */
+    uint64_t seq;          /* of the stream to the submitter's daemon: DONE, or a later message */
+    struct job_notified *next, *prev;
+};
+
 struct jobs {
     struct out *out;
     struct members *members;
@@ -79,6 +86,8 @@ struct jobs {
     struct job *list; /* in order of submission */
     struct job *by_nspace;
     size_t n;
+    struct job_notified *notified; /* in the order of their ends */
+    size_t nnotified;
     uint64_t inherited; /* number of the last job of the former head; 0: there was none */
     bool lacking;       /* the records of the former head may lack its last ones */
     uint64_t turn;      /* inputs so far */
@@ -179,5 +188,19 @@ int job_send_node(struct jobs *js, struct job *j, uint32_t node, struct err *err
 /* job_end.c */
 void job_end_notify(struct jobs *js, struct job *j);
 void job_end_retire(struct jobs *js, struct job *j);
+/* The end as the submitter is notified of it: its jobs of jobs count. `own`: the text of its own
+ * end. The caller frees the text. */
+int job_end_code(const struct job_entry *e);
+char *job_end_text(const struct job_entry *e, const char *own);
+/* job_notified.c */
+void job_notified_add(struct jobs *js, const struct job_entry *kept);
+/* Forgets those that are acknowledged, or will never be. */
+void job_notified_forget(struct jobs *js);
+void job_notified_free_all(struct jobs *js);
+const struct job_past *job_notified_find(const struct jobs *js, const char *nspace); /* or NULL */
+bool job_notified_has(const struct jobs *js, uint32_t from, uint32_t client);
+/* False: this daemon asks for no job of the list. */
+bool job_notified_answer(struct jobs *js, uint32_t from, const struct msg_client_job *m);
+void job_notified_resume(struct jobs *js); /* under a new head */
 
 #endif

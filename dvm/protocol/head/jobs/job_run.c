@@ -264,6 +264,7 @@ void jobs_steps(struct jobs *js)
         if (j->kept->state == JOB_NOTIFIED)
             job_end_retire(js, j);
     }
+    job_notified_forget(js);
     job_news_steps(js);
 }
 
@@ -293,5 +294,6 @@ void jobs_destroy(struct jobs *js)
     {
         job_free(j);
     }
+    job_notified_free_all(js);
     free(js);
 }

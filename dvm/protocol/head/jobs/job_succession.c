@@ -107,9 +107,14 @@ static void adopt_ranks(struct jobs *js, struct job *j)
 static void adopt_job(void *arg, const struct job_entry *e)
 {
     struct jobs *js = arg;
-    struct job *j = job_append(js, e);
-    struct job *parent = e->accepted.adopted ? job_family_parent(js, &j->map.spec) : NULL;
+    struct job *j, *parent;
 
+    if (e->state == JOB_NOTIFIED) {
+        job_notified_add(js, e);
+        return;
+    }
+    j = job_append(js, e);
+    parent = e->accepted.adopted ? job_family_parent(js, &j->map.spec) : NULL;
     job_family_join(j, parent);
     if (e->map.nnodes) {
         job_map_take(js, j);
@@ -163,6 +168,7 @@ void jobs_resume(struct jobs *js, bool lacking)
     struct job *j;
 
     js->lacking = lacking;
+    job_notified_resume(js);
     DL_FOREACH(js->list, j)
     {
         if (lacking)
@@ -190,8 +196,10 @@ static struct job *find_submitted(const struct jobs *js, uint32_t from, uint32_t
 
 static const struct job_past *find_past(const struct jobs *js, const char *nspace)
 {
-    const struct job_past *p;
+    const struct job_past *p = job_notified_find(js, nspace);
 
+    if (p)
+        return p;
     DL_FOREACH(job_table_history(js->table)->list, p)
     {
         FREE_AUTO char *name = job_name(js, p->number);
@@ -219,7 +227,7 @@ bool job_inherited(const struct jobs *js, uint32_t from, uint32_t client)
 {
     const struct job *j = js->inherited ? find_submitted(js, from, client) : NULL;
 
-    if (js->inherited && find_past_of(js, from, client))
+    if (js->inherited && (job_notified_has(js, from, client) || find_past_of(js, from, client)))
         return true;
     return j && j->kept->accepted.number <= js->inherited;
 }
@@ -263,7 +271,8 @@ void job_asked(struct jobs *js, uint32_t from, const struct msg_client_job *m)
     struct msg accepted = {.type = MSG_ACCEPTED};
 
     if (!j || (*m->nspace && strcmp(j->map.nspace, m->nspace) != 0)) {
-        answer_past(js, from, m);
+        if (!job_notified_answer(js, from, m))
+            answer_past(js, from, m);
         return;
     }
     accepted.accepted = (struct msg_client_job){j->map.nspace, m->client};

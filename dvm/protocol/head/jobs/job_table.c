@@ -10,7 +10,7 @@
  * nodes; the step "remap" takes them away until JOB_SENT. What comes between JOB_SENT and the end
  * is folded by job_progress.c. JOB_RESULT says that the job fails, how and why; the first failure
  * decides, and a job that has ended keeps its result. JOB_FORGOTTEN moves the end of a job whose
- * submitter has been notified into the history.
+ * submitter has acknowledged it into the history.
  *
  * The specification and the map are owned by the entry. The job's own record borrows them
  * (job_private.h). */
@@ -178,7 +178,7 @@ static int fold_progress(struct table_job *k, const struct record *r, struct err
     return rc;
 }
 
-static struct job_past *past_of(const struct job_entry *e)
+struct job_past *job_table_past(const struct job_entry *e)
 {
     struct job_past *p = xcalloc(1, sizeof(*p));
 
@@ -203,7 +203,7 @@ static int fold_forgotten(struct job_table *t, struct table_job *k, struct err *
     if (!job_state_over(k->e.state))
         return err_set(err, "job %llu is %s", (unsigned long long)k->e.accepted.number,
                        fsm_state_name(&job_fsm, k->e.state));
-    job_history_add(&t->history, past_of(&k->e));
+    job_history_add(&t->history, job_table_past(&k->e));
     HASH_DEL(t->by_number, k);
     drop_job(t, k);
     return 0;

@@ -58,6 +58,8 @@ int job_table_step(struct job_table *t, const struct job_entry *e, int event, st
 /* How the job will end: `failure` is not 0. The reason is copied. */
 void job_table_result(struct job_table *t, const struct job_entry *e, int failure, int exit_code,
                       const char *reason);
+/* The end of a job, as the history will have it. job_past_free() frees it. */
+struct job_past *job_table_past(const struct job_entry *e);
 /* The job has ended. Its end goes into the history, and the entry is freed. */
 void job_table_forget(struct job_table *t, const struct job_entry *e);
 

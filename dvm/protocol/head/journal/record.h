@@ -56,7 +56,7 @@ enum record_type {
     RECORD_JOB_KIN_FAILED, /* a job that its ranks have spawned has failed */
     RECORD_JOB_RESULT,     /* it fails: exit code, how and why */
     RECORD_JOB_STEP,       /* its state */
-    RECORD_JOB_FORGOTTEN,  /* its submitter has been notified of its end */
+    RECORD_JOB_FORGOTTEN,  /* its submitter's daemon knows its end, or departs */
     RECORD_HEIR,           /* another process is the head now */
     RECORD_PUBLISHED,      /* a rank has published values */
     RECORD_UNPUBLISHED,    /* values are removed: unpublished, read, or at their publisher's end */
