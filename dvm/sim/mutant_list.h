@@ -144,6 +144,7 @@
     X(REMOVAL_NO_TIME, "a removal has no more time under a new head")                              \
     X(ASK_UNREPEATED, "requests for another size do not go to a new head")                         \
     X(ASK_IS_NEW, "a repeated request for another size is a new one")                              \
+    X(LATE_STREAM, "late records of an earlier stream replace those of a later one")               \
     X(END_FORGOTTEN, "the end of a job is forgotten before it has been delivered")                 \
     X(SUBMITTED_AGAIN, "a job that has ended is submitted again to a new head")                    \
     X(CALLERS_LOST, "a grow fails under a new head, since its callers have to call again")         \

@@ -5,7 +5,8 @@
  * WELCOME. Out: KEPT for each complete group; what it keeps, and the records themselves.
  *
  * Invariants: what is kept is a snapshot and all groups after it, whole. A new snapshot replaces
- * the former one when it is complete. A piece of another stream changes nothing.
+ * the former one when it is complete. A piece of another stream changes nothing. A stream begins
+ * only after all with lower numbers: each has a connection of its own, and may come late.
  *
  * Failures: a group that is cut by the end of its connection is dropped with the next one. The
  * records end with the epoch of the member. */
@@ -27,6 +28,16 @@ void keeper_free(struct core *c)
     c->keeper = (struct keeper){0};
 }
 
+/* Late messages of the stream are still recognized. */
+static void forget_records(struct core *c)
+{
+    struct keeper last = c->keeper;
+
+    keeper_free(c);
+    c->keeper.head = last.head;
+    c->keeper.stream = last.stream;
+}
+
 bool keeper_gather(struct buf *coming, const struct msg_records *m)
 {
     if (m->begins)
@@ -45,11 +56,13 @@ static void keep_group(struct core *c, struct neighbour *k, const struct msg_rec
         kp->all = kp->coming;
         kp->coming = (struct buf){0};
         kp->whole = false;
+    } else if (kp->all.len == 0) {
+        return; /* it lacks what comes before it */
     } else {
         buf_put_raw(&kp->all, kp->coming.data, kp->coming.len);
     }
     if (kp->all.failed) { /* too much to be of use */
-        keeper_free(c);
+        forget_records(c);
         return;
     }
     empty_buf(&kp->coming);
@@ -59,6 +72,29 @@ static void keep_group(struct core *c, struct neighbour *k, const struct msg_rec
     neigh_say(c, k, &kept);
 }
 
+/* Numbers begin anew with the epoch of the head. */
+static bool is_later(const struct keeper *kp, uint64_t head, uint64_t stream)
+{
+    return head != kp->head ? head > kp->head : stream > kp->stream;
+}
+
+static void begin_stream(struct keeper *kp, uint64_t head, uint64_t stream)
+{
+    kp->head = head;
+    kp->stream = stream;
+}
+
+static void drop_records(struct core *c, uint64_t head, uint64_t stream)
+{
+    struct keeper *kp = &c->keeper;
+
+    if (stream && is_later(&(struct keeper){.head = head, .stream = stream}, kp->head, kp->stream))
+        return;
+    forget_records(c);
+    if (stream)
+        begin_stream(kp, head, stream);
+}
+
 void keeper_take_records(struct core *c, struct neighbour *k, const struct msg_records *m)
 {
     struct keeper *kp = &c->keeper;
@@ -66,11 +102,11 @@ void keeper_take_records(struct core *c, struct neighbour *k, const struct msg_r
     if (core_is_head(c) || k->incoming || k->vpid != VPID_HEAD || k->state != NEIGHBOUR_UP)
         return;
     if (m->drop) {
-        keeper_free(c);
+        drop_records(c, k->epoch.ctr, m->stream);
         return;
     }
-    if (m->begins && m->snapshot)
-        kp->stream = m->stream;
+    if (m->begins && m->snapshot && is_later(kp, k->epoch.ctr, m->stream))
+        begin_stream(kp, k->epoch.ctr, m->stream);
     if (m->stream != kp->stream)
         return;
     if (m->begins)

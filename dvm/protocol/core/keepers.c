@@ -278,7 +278,8 @@ static void drop_departed(struct core *c)
 static void end_stream(struct core *c, size_t i)
 {
     struct keepers *ks = &c->keepers;
-    struct msg m = {.type = MSG_RECORDS, .records = {.drop = true}};
+    struct msg m = {.type = MSG_RECORDS,
+                    .records = {.stream = ks->streams[i].number, .drop = true}};
     struct frame from = rml_from(c->rml);
     struct neighbour *k;
     struct peer_link *at = find_link(c, &ks->streams[i], &k);

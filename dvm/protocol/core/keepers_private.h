@@ -59,12 +59,12 @@ bool keepers_may_hand_over(const struct core *c);
 bool keepers_hold(const struct core *c); /* actions wait for an acknowledgement */
 void keepers_free(struct core *c);
 
-struct keeper {        /* a member */
-    struct buf all;    /* each record after its length, as core_opts' heritage */
-    struct buf coming; /* a group that is not complete */
-    bool whole;        /* it is a snapshot */
-    uint64_t stream;
-    uint64_t ctr, seq; /* of the head's epoch, and of the last group; 0: nothing is kept */
+struct keeper {            /* a member */
+    struct buf all;        /* each record after its length, as core_opts' heritage */
+    struct buf coming;     /* a group that is not complete */
+    bool whole;            /* it is a snapshot */
+    uint64_t head, stream; /* the last stream that has begun, or was dropped: epoch, number */
+    uint64_t ctr, seq;     /* of the head's epoch, and of the last group; 0: nothing is kept */
 };
 
 void keeper_free(struct core *c);

@@ -464,6 +464,91 @@ static void an_answer_waits_for_keepers_that_hang_no_longer_than_a_second(void *
     sim_destroy(s);
 }
 
+/* RECORDS of the head to vpid 1. */
+struct older {
+    struct buf first; /* the snapshot of the first stream */
+    uint64_t conn;    /* of the last ones */
+};
+
+static void note_records(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    struct older *o = arg;
+    struct frame f;
+
+    if (vpid != 1 || frame_decode(&c, &f, NULL) < 0 || f.type != MSG_RECORDS)
+        return;
+    o->conn = conn;
+    if (o->first.len == 0)
+        buf_put_raw(&o->first, data, len);
+}
+
+static void deliver_to_keeper(struct sim *s, const struct older *o, const struct buf *frame)
+{
+    sim_clock(s, 1);
+    core_conn_frame(sim_core(s, 1), o->conn, frame->data, frame->len);
+    sim_drain(s, 1);
+}
+
+/* The end of the first stream, as its head would have sent it. */
+static void encode_drop(struct buf *b, const struct older *o)
+{
+    struct cur c = cur_of(o->first.data, o->first.len);
+    struct msg drop = {.type = MSG_RECORDS};
+    struct frame f;
+    struct msg m;
+
+    assert_int_equal(frame_decode(&c, &f, NULL), 0);
+    assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
+    assert_true(m.records.begins && m.records.snapshot);
+    drop.records = (struct msg_records){.stream = m.records.stream, .drop = true};
+    frame_encode(b, &f);
+    msg_encode(b, &drop);
+    msg_free(&m);
+}
+
+/* A message of the first stream was on a slow link while the second one has begun on another. Then
+ * vpid 1 is the only keeper that is left. */
+static void deliver_late(bool drop)
+{
+    const struct sim_want want = {.ranks = 1, .run_ms = 9000, .code = 5, .nhosts = 1, .hosts = {3}};
+    struct older o = {.first = {.max = 1 << 20}};
+    BUF_AUTO struct buf dropped = {.max = 1 << 10};
+    struct sim *s = dvm_boot(
+        &(struct dvm_shape){.members = MEMBERS,
+                            .started = MEMBERS,
+                            .radix = 8,
+                            .slots = 2,
+                            .keepers = true,
+                            .hooks = &(struct sim_hooks){.arg = &o, .frame = note_records}});
+    size_t job;
+
+    dvm_wait_wired(s, MEMBERS, 20000);
+    sim_for(s, 100);
+    sim_break(s, 0, 1);
+    sim_for(s, 2000);
+    job = sim_submit_job(s, 4, &want);
+    sim_for(s, 100);
+    assert_true(sim_job(s, job)->accepted);
+    encode_drop(&dropped, &o);
+    deliver_to_keeper(s, &o, drop ? &dropped : &o.first);
+    sim_crash(s, 2);
+    replace_head(s);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+    buf_free(&o.first);
+}
+
+static void c21_late_records_of_an_earlier_stream_replace_no_later_ones(void **state)
+{
+    deliver_late(false);
+}
+
+static void c21_the_late_end_of_an_earlier_stream_ends_no_later_one(void **state)
+{
+    deliver_late(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -489,6 +574,8 @@ int main(void)
         cmocka_unit_test(c21_a_keeper_that_hangs_with_its_first_snapshot_is_replaced),
         cmocka_unit_test(sigterm_ends_the_incarnation_if_no_keeper_gets_the_last_records),
         cmocka_unit_test(an_answer_of_the_control_api_waits_for_the_keepers),
+        cmocka_unit_test(c21_late_records_of_an_earlier_stream_replace_no_later_ones),
+        cmocka_unit_test(c21_the_late_end_of_an_earlier_stream_ends_no_later_one),
         cmocka_unit_test(an_answer_waits_for_keepers_that_hang_no_longer_than_a_second),
     };
 

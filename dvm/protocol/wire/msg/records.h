@@ -9,11 +9,11 @@
 #define RECORDS_PIECE_BYTES (256u << 10)
 
 struct msg_records {
-    uint64_t stream;     /* named by the head; a snapshot begins it */
+    uint64_t stream;     /* named by the head, each with a higher number; a snapshot begins it */
     uint64_t seq;        /* of the group: its number in this epoch of the head */
     bool begins, ends;   /* it is the first piece of the group, the last one */
     bool snapshot;       /* the group replaces all before it */
-    bool drop;           /* this daemon is no keeper any more */
+    bool drop;           /* this daemon is no keeper any more; stream 0: of release 0.1.0 */
     const uint8_t *data; /* borrowed, also after decoding */
     size_t len;
 };
