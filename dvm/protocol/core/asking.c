@@ -24,8 +24,8 @@
  * much, it has ASKING_MORE_MS to call again. A better keeper that answers late is asked, if the
  * head has not begun. Without any caller ASKING_MS pass. They are fewer if daemons call that join:
  * no member waits then, it would have called too. Records that are damaged are not taken, and
- * neither are those of a keeper that was left behind, if a member is ahead of them: the next best
- * keeper is asked.
+ * neither are those of a keeper that was left behind, if a member that has called is ahead of them:
+ * the next best keeper is asked, or the other member may call again.
  *
  * A volume is the keeper of last resort: it may lack what the kernel of a lost node had not written
  * yet. Its records are refused as those of a keeper, and if more of the calling members are of
@@ -395,29 +395,29 @@ static bool fold_records(struct core *c, const struct buf *records)
     return core_inherit(c);
 }
 
-static bool refuse_older(struct core *c, uint32_t vpid)
+/* When the head decides, a member may have given up the call in which it has shown what it knows.
+ */
+static bool refuse_outdated(struct core *c)
 {
-    out_log(&c->out, LOG_LEVEL_WARN, "vpid %u has seen more than these records have", vpid);
-    core_disinherit(c);
+    const struct asking *a = &c->asking;
+
+    for (size_t i = 0; i < a->nseen; i++) {
+        if (is_ahead(c, a->seen[i].epoch, a->seen[i].version)) {
+            out_log(&c->out, LOG_LEVEL_WARN, "vpid %u has seen more than these records have",
+                    a->seen[i].vpid);
+            core_disinherit(c);
+            return true;
+        }
+    }
     return false;
 }
 
 static bool inherit_from_keeper(struct core *c)
 {
-    const struct asking_caller *x;
-
-    if (!fold_records(c, &c->asking.got))
-        return false;
-    DL_FOREACH(c->asking.callers, x)
-    {
-        if (!x->joins && is_ahead(c, x->epoch, x->version))
-            return refuse_older(c, x->vpid);
-    }
-    return true;
+    return fold_records(c, &c->asking.got) && !refuse_outdated(c);
 }
 
-/* When the head decides, a member may have given up the call in which it has shown what it knows.
- * The incarnation of the records may have ended while the head had no volume. */
+/* The incarnation of the records may have ended while the head had no volume. */
 static bool inherit_from_volume(struct core *c)
 {
     const struct asking *a = &c->asking;
@@ -425,11 +425,10 @@ static bool inherit_from_volume(struct core *c)
 
     if (a->volume.len == 0 || !fold_records(c, &a->volume))
         return false;
-    for (size_t i = 0; i < a->nseen; i++) {
-        if (is_ahead(c, a->seen[i].epoch, a->seen[i].version))
-            return refuse_older(c, a->seen[i].vpid);
+    if (refuse_outdated(c))
+        return false;
+    for (size_t i = 0; i < a->nseen; i++)
         others += a->seen[i].epoch.inc != head_incarnation(c->head);
-    }
     if (2 * others > a->nseen) {
         out_log(&c->out, LOG_LEVEL_WARN,
                 "the records of the volume are of another incarnation than most members");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Members keep the head's records, and the DVM goes on when its process ends. */
+#include "dvm/protocol/core/core_private.h"
 #include "dvm/protocol/core/test/keepers.h"
 #include "dvm/protocol/wire/exit_code.h"
 
@@ -549,6 +550,41 @@ static void c21_the_late_end_of_an_earlier_stream_ends_no_later_one(void **state
     deliver_late(true);
 }
 
+static bool records_are_asked_for(struct sim *s, void *arg)
+{
+    return sim_core(s, 0)->asking.from != 0;
+}
+
+/* Vpid 2 was cut off while a member came anew. When its records are on their way, no call of a
+ * member that knows more is open: vpid 1, which has all, calls again in a moment. */
+static void c21_a_member_that_has_called_shows_that_records_are_older(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct epoch epoch;
+    uint64_t inc = core_inspect_epoch(sim_core(s, 0)).inc;
+
+    sim_crash(s, 6);
+    cut_off(s, 2);
+    sim_start(s, 6);
+    sim_for(s, 1000);
+    for (uint32_t v = 3; v <= MEMBERS; v++)
+        sim_crash(s, v);
+    sim_crash(s, 0);
+    sim_start(s, 0);
+    sim_for(s, 2500);
+    sim_heal(s);
+    cut_off(s, 1);
+    epoch = core_inspect_epoch(sim_core(s, 1));
+    assert_true(sim_until(s, records_are_asked_for, NULL, 30000));
+    sim_for(s, 100);
+    sim_heal(s);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc == inc);
+    dvm_wait_wired(s, 2, 60000);
+    assert_true(epoch_eq(epoch, core_inspect_epoch(sim_core(s, 1))));
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -576,6 +612,7 @@ int main(void)
         cmocka_unit_test(an_answer_of_the_control_api_waits_for_the_keepers),
         cmocka_unit_test(c21_late_records_of_an_earlier_stream_replace_no_later_ones),
         cmocka_unit_test(c21_the_late_end_of_an_earlier_stream_ends_no_later_one),
+        cmocka_unit_test(c21_a_member_that_has_called_shows_that_records_are_older),
         cmocka_unit_test(an_answer_waits_for_keepers_that_hang_no_longer_than_a_second),
     };
 
