@@ -145,6 +145,7 @@
     X(ASK_UNREPEATED, "requests for another size do not go to a new head")                         \
     X(ASK_IS_NEW, "a repeated request for another size is a new one")                              \
     X(LATE_STREAM, "late records of an earlier stream replace those of a later one")               \
+    X(ANY_CALLER, "a member below others that calls a new head counts as a child of it")           \
     X(END_FORGOTTEN, "the end of a job is forgotten before it has been delivered")                 \
     X(SUBMITTED_AGAIN, "a job that has ended is submitted again to a new head")                    \
     X(CALLERS_LOST, "a grow fails under a new head, since its callers have to call again")         \

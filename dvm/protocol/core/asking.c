@@ -14,7 +14,7 @@
  * wait meanwhile on their open connections.
  *
  * The best keeper is one of the incarnation that most callers have. Of those, the latest epoch of
- * the head counts, then the number of the group. Enough is known when all that should call have
+ * the head counts, then the number of the group. Enough is known when all children of the head have
  * called, and two of them have the last group: those that were left behind may call first. Else
  * ASKING_MORE_MS pass from the first keeper on, in which all members that live have called: they
  * try again after 2 s at the latest. While only few have called, others may be cut off, and
@@ -237,7 +237,7 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
     note_first(x->joins ? &a->joiner_ms : &a->member_ms, c->out.now_ms);
     if (!x->joins)
         note_seen(a, x);
-    x->answered = k->speaks < 1;
+    x->answered = x->mute = k->speaks < 1;
     if (!x->joins && !x->answered)
         ask_caller(c, k, at, false);
 }
@@ -284,6 +284,11 @@ static void drop_closed(struct core *c)
     }
 }
 
+static bool has_answered(const struct asking_caller *x, const struct asking_caller *best)
+{
+    return !x->joins && !x->former && x->answered && x->epoch.inc == best->epoch.inc;
+}
+
 static unsigned count_answers(const struct asking *a, const struct asking_caller *best)
 {
     const struct asking_caller *x;
@@ -291,15 +296,29 @@ static unsigned count_answers(const struct asking *a, const struct asking_caller
 
     DL_FOREACH(a->callers, x)
     {
-        n += !x->joins && !x->former && x->answered && x->epoch.inc == best->epoch.inc;
+        n += has_answered(x, best);
     }
     return n;
 }
 
-/* As many have answered as should call. */
+/* A member below others calls when it has no link to them: it stands for none of them. A member of
+ * edition 0 does not say what it is, and counts. */
+static unsigned count_children(const struct asking *a, const struct asking_caller *best)
+{
+    const struct asking_caller *x;
+    unsigned n = 0;
+
+    DL_FOREACH(a->callers, x)
+    {
+        n += has_answered(x, best) && (x->kept.child || x->mute);
+    }
+    return n;
+}
+
+/* All have answered that should call. */
 static bool is_enough(const struct asking *a, const struct asking_caller *best)
 {
-    unsigned n = count_answers(a, best);
+    unsigned n = count_children(a, best);
 
     return n >= best->kept.callers && count_equal(a, best) >= (best->kept.callers < 2 ? 1 : 2);
 }
@@ -468,7 +487,7 @@ static void forget_kept(struct asking *a, uint64_t now_ms)
     if (a->from)
         a->again_ms = now_ms; /* it may call again */
     if (x)
-        x->kept = (struct msg_kept){0};
+        x->kept = (struct msg_kept){.child = x->kept.child};
     a->from = 0;
     buf_free(&a->got);
     a->got = (struct buf){0};

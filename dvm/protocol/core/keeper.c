@@ -134,21 +134,17 @@ void keeper_send(struct core *c, struct neighbour *k, struct peer_link *at, stru
     } while (sent < group->len);
 }
 
-/* Those that the tree makes children of the head. */
-static uint32_t count_callers(const struct core *c)
-{
-    struct tree t = members_tree(&c->members);
-
-    return (uint32_t)tree_children(&t, VPID_HEAD, NULL, 0);
-}
-
 /* The other side has not greeted, but its certificate is that of the head. */
 void keeper_answer(struct core *c, struct neighbour *k, const struct msg_records_ask *m)
 {
     struct keeper *kp = &c->keeper;
-    struct msg kept = {
-        .type = MSG_KEPT,
-        .kept = {.stream = kp->stream, .ctr = kp->ctr, .seq = kp->seq, count_callers(c)}};
+    struct tree t = members_tree(&c->members);
+    struct msg kept = {.type = MSG_KEPT,
+                       .kept = {.stream = kp->stream,
+                                .ctr = kp->ctr,
+                                .seq = kp->seq,
+                                .callers = (uint32_t)tree_children(&t, VPID_HEAD, NULL, 0),
+                                .child = tree_parent(&t, c->opts.vpid) == VPID_HEAD}};
     struct msg_records all = {.stream = kp->stream, .seq = kp->seq, .snapshot = true};
     struct frame from = rml_from(c->rml);
     struct peer_link *at = neighbours_in(c->neighbours); /* others may lead to the former head */

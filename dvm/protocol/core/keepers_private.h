@@ -82,6 +82,7 @@ struct asking_caller {
     struct buf hello; /* its HELLO waits for the answer */
     bool joins;       /* it is new, and has no records */
     bool answered;    /* with what it keeps, or with nothing */
+    bool mute;        /* of edition 0: it cannot be asked */
     bool former;      /* the same daemon has called again, and not answered yet */
     struct epoch epoch;
     uint64_t version;     /* the last broadcast that it has processed */

@@ -585,6 +585,44 @@ static void c21_a_member_that_has_called_shows_that_records_are_older(void **sta
     sim_destroy(s);
 }
 
+/* Each group of records has to be acknowledged by those that keep them. */
+static void leave_behind(struct sim *s, uint32_t vpid, uint32_t other)
+{
+    sim_stop(s, vpid, true);
+    sim_stop(s, other, true);
+    sim_submit(s, 5, 1, 1, 0);
+    sim_for(s, 1500);
+}
+
+/* Vpids 3 and 4 were left behind with the same records, and vpid 5 has all. It calls late. Vpid 1
+ * ends shortly before the head, and its two children call in its place: as many members as the head
+ * had children. */
+static void c21_a_member_that_is_no_child_of_the_head_stands_for_none(void **state)
+{
+    const struct sim_want want = {
+        .ranks = 1, .run_ms = 20000, .code = 5, .nhosts = 1, .hosts = {5}};
+    struct sim *s = boot_shape(7, 5);
+    size_t job;
+
+    sim_crash(s, 1);
+    leave_behind(s, 1, 2);
+    leave_behind(s, 3, 4);
+    assert_int_equal(core_stats(sim_core(s, 0)).left_behind, 4);
+    job = sim_submit_job(s, 5, &want);
+    sim_for(s, 500);
+    assert_true(sim_job(s, job)->accepted);
+    sim_crash(s, 0);
+    for (uint32_t v = 2; v <= 4; v++)
+        sim_stop(s, v, false);
+    sim_partition(s, 5, 1);
+    sim_for(s, 100);
+    sim_start(s, 0);
+    sim_for(s, 2200);
+    sim_heal(s);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -613,6 +651,7 @@ int main(void)
         cmocka_unit_test(c21_late_records_of_an_earlier_stream_replace_no_later_ones),
         cmocka_unit_test(c21_the_late_end_of_an_earlier_stream_ends_no_later_one),
         cmocka_unit_test(c21_a_member_that_has_called_shows_that_records_are_older),
+        cmocka_unit_test(c21_a_member_that_is_no_child_of_the_head_stands_for_none),
         cmocka_unit_test(an_answer_waits_for_keepers_that_hang_no_longer_than_a_second),
     };
 

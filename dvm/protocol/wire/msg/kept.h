@@ -10,7 +10,8 @@ struct msg_kept {
     uint64_t stream;
     uint64_t ctr;     /* of the epoch of the head whose records they are; 0: it keeps none */
     uint64_t seq;     /* of the last group that is complete */
-    uint32_t callers; /* so many members have called that head, or would now */
+    uint32_t callers; /* so many members are children of the head */
+    bool child;       /* this one is among them */
 };
 MSG_CODEC(kept);
 

@@ -167,7 +167,7 @@ static struct msg samples[MSG_TYPES] = {
     [MSG_GATHER_DOWN] = {.gather_down = SOME_GATHER},
     [MSG_ORPHANED] = {.orphaned = {{3, {5, 9}}}},
     [MSG_RECORDS] = {.records = {.stream = 2, .seq = 7, .ends = true, BYTES("da\0ta")}},
-    [MSG_KEPT] = {.kept = {.stream = 2, .ctr = 1, .seq = 7, .callers = 2}},
+    [MSG_KEPT] = {.kept = {.stream = 2, .ctr = 1, .seq = 7, .callers = 2, .child = true}},
     [MSG_RECORDS_ASK] = {.records_ask = {true}},
 };
 
