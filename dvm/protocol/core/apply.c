@@ -213,14 +213,24 @@ static bool names_heir(const struct core *c, const struct msg *m)
     return m->type == MSG_ADD && m->add.nmembers == 1 && succession_is_near(c, m->add.members);
 }
 
+static bool is_later_head(const struct core *c, const struct msg_member *head)
+{
+    struct epoch known = members_epoch(&c->members, members_get(&c->members, VPID_HEAD));
+
+    return succession_is_near(c, head) && head->epoch.inc == known.inc &&
+           head->epoch.ctr > known.ctr;
+}
+
 /* A later head has this number for its own ADD: it does not know what this daemon has processed by
  * that number, and the tables differ from there on. */
 static bool is_astray(const struct core *c, const struct msg *m)
 {
-    struct epoch known = members_epoch(&c->members, members_get(&c->members, VPID_HEAD));
+    return msg_op(m) <= c->members.version && names_heir(c, m) && is_later_head(c, m->add.members);
+}
 
-    return msg_op(m) <= c->members.version && names_heir(c, m) &&
-           m->add.members->epoch.inc == known.inc && m->add.members->epoch.ctr > known.ctr;
+static void leave_astray(struct core *c)
+{
+    core_reset(c, "the head does not know what this daemon has seen of an earlier one");
 }
 
 void apply_op(struct core *c, struct msg *m)
@@ -229,7 +239,7 @@ void apply_op(struct core *c, struct msg *m)
     struct succession heir = {0};
 
     if (is_astray(c, m)) {
-        core_reset(c, "the head does not know what this daemon has seen of an earlier one");
+        leave_astray(c);
         return;
     }
     if (msg_op(m) != c->members.version + 1)
@@ -283,8 +293,6 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
     struct msg_member head;
     bool joined = k->joining;
 
-    if (m->op <= c->members.version && !k->joining)
-        return 0;
     members_init(&now, c->opts.vpid, m->radix);
     if (members_decode(&now, m->table, m->len, err) < 0) {
         members_free(&now);
@@ -294,6 +302,13 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
     now.version = m->op;
     head = (struct msg_member){.vpid = VPID_HEAD,
                                .epoch = members_epoch(&now, members_get(&now, VPID_HEAD))};
+    if (!joined && m->op <= old.version) {
+        /* the parent may have got it in the place of the broadcasts of a later head */
+        if (is_later_head(c, &head))
+            leave_astray(c);
+        members_free(&now);
+        return 0;
+    }
     if (!joined && succession_is_near(c, &head))
         succession_keep(c, &heir);
     c->members = now;

@@ -623,6 +623,56 @@ static void c21_a_member_that_is_no_child_of_the_head_stands_for_none(void **sta
     sim_destroy(s);
 }
 
+/* Vpid 2 has got this snapshot in the place of broadcasts, and passes it on to its child. */
+static void pass_snapshot(struct sim *s, uint64_t op, struct epoch head)
+{
+    const struct members *known = core_inspect_members(sim_core(s, 2));
+    struct msg_member of = members_facts(known, VPID_HEAD);
+    struct msg m = {.type = MSG_SNAPSHOT, .snapshot = {.op = op, .radix = 2}};
+    struct frame f = {.type = MSG_SNAPSHOT, .dst = VPID_NONE, .src = 2, .speaks = WIRE_EDITION};
+    BUF_AUTO struct buf table = {.max = 1 << 16}, b = {.max = 1 << 16};
+    struct members now;
+
+    members_init(&now, 2, 2);
+    members_encode(known, &table);
+    assert_int_equal(members_decode(&now, table.data, table.len, NULL), 0);
+    of.epoch = head;
+    members_add(&now, &of, 1);
+    buf_free(&table);
+    table = (struct buf){.max = 1 << 16};
+    members_encode(&now, &table);
+    m.snapshot.table = table.data;
+    m.snapshot.len = table.len;
+    f.src_epoch = core_inspect_epoch(sim_core(s, 2));
+    f.version = op;
+    frame_encode(&b, &f);
+    msg_encode(&b, &m);
+    assert_true(sim_forge(s, 2, 5, &b));
+    msg_member_free(&of);
+    members_free(&now);
+}
+
+/* The snapshot of a head that this member knows is one that it needs no more. A later head that has
+ * done no more than this member has seen does not know of it. */
+static void c21_a_member_that_gets_the_snapshot_of_an_heir_which_knows_less_joins_anew(void **state)
+{
+    struct sim *s = boot();
+    struct epoch own = core_inspect_epoch(sim_core(s, 5));
+    struct epoch head = core_inspect_epoch(sim_core(s, 0));
+    uint64_t version = core_stats(sim_core(s, 5)).version;
+
+    assert_int_equal(core_inspect_lifeline(sim_core(s, 5)), 2);
+    pass_snapshot(s, version, head);
+    sim_for(s, 50);
+    assert_true(epoch_eq(own, core_inspect_epoch(sim_core(s, 5))));
+    head.ctr += 100;
+    pass_snapshot(s, version, head);
+    sim_for(s, 50);
+    assert_false(epoch_eq(own, core_inspect_epoch(sim_core(s, 5))));
+    dvm_wait_wired(s, MEMBERS, 60000);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -652,6 +702,8 @@ int main(void)
         cmocka_unit_test(c21_the_late_end_of_an_earlier_stream_ends_no_later_one),
         cmocka_unit_test(c21_a_member_that_has_called_shows_that_records_are_older),
         cmocka_unit_test(c21_a_member_that_is_no_child_of_the_head_stands_for_none),
+        cmocka_unit_test(
+            c21_a_member_that_gets_the_snapshot_of_an_heir_which_knows_less_joins_anew),
         cmocka_unit_test(an_answer_waits_for_keepers_that_hang_no_longer_than_a_second),
     };
 
