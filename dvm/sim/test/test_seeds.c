@@ -138,6 +138,9 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
                                     records */
         {46175533342426166, 3},  /* the checker: a launch had waited for keepers */
         {259109227286732, 0},    /* the checker: who was removed had links to its children alone */
+        {59259844972436514, 0},  /* records of a member that had hung were taken, although one that
+                                    had called knew more */
+        {59259844972440569, 0},  /* late records of an earlier stream replaced those of a keeper */
         {274118217056128, 0},    /* the checker: a rank had been notified of the end of its request,
                                     by a former head whose records are lost */
     };
