@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of prun's loop against a daemon that the test plays, and of its output. The clock of the
- * loop stands until a test moves it. */
+/* Tests of prun's loop against a daemon that the test plays, and of its output.
+ * The clock of the loop stands until a test moves it. */
 #include "dvm/tools/submit/run.h"
 
-#include "dvm/host/jobspec/files.h"
 #include "dvm/tools/submit/now.h"
 #include "dvm/tools/submit/output.h"
 #include "dvm/tools/submit/test/drain.h"
@@ -17,18 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-/* prun's loop runs in the test's thread; the daemon is a function on a thread of its own that
- * speaks over the other end. Standard output and error are pipes that the test reads at the end. */
+/* prun's loop runs in the test's thread; the daemon is a function on a thread
+ * of its own that speaks over the other end. Standard output and error are
+ * pipes that the test reads at the end. */
 struct world {
     int daemon, prun; /* the ends of their connection */
     int in[2], out[2], err[2];
@@ -113,7 +109,8 @@ static void hear_type(struct world *w, enum client_type type, uint32_t number)
     client_msg_free(&m);
 }
 
-/* prun has a turn, in which it looks at the clock and reads what the daemon has sent before. */
+/* prun has a turn, in which it looks at the clock and reads what the daemon has
+ * sent before. */
 static void take_turn(struct world *w)
 {
     kill(getpid(), SIGUSR1);
@@ -365,98 +362,6 @@ static void files_that_cannot_be_read_end_the_job_with_their_own_reason(void **s
     w->opts.spec.files = w->opts.sources = NULL;
 }
 
-/* Beside this program, the one of that name is `what`, until the caller removes it. */
-static char *put_reader(const char *what)
-{
-    char self[4096] = "";
-    char *path;
-
-    assert_true(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-    path = xasprintf("%.*s/dvm-stage", (int)(strrchr(self, '/') - self), self);
-    assert_int_equal(symlink(what, path), 0);
-    return path;
-}
-
-/* It ends before it has read a list that is longer than a socket's buffer: prun does not wait for
- * it. */
-static void a_reader_that_ends_at_once_is_reported(void **state)
-{
-    enum { FILES = 256, LENGTH = 4000 };
-    char *path = put_reader("/bin/true");
-    char *name = xmalloc(LENGTH + 1);
-    char *sources[FILES];
-    struct files_sender *s;
-    struct err err = {0};
-
-    memset(name, 'a', LENGTH);
-    name[LENGTH] = '\0';
-    for (size_t i = 0; i < FILES; i++)
-        sources[i] = name;
-    s = files_sender_create(sources, FILES);
-    assert_int_equal(files_sender_room(s, 4096, &err), -1);
-    assert_string_equal(err.msg, "sending dvm-stage the list of files: Broken pipe");
-    files_sender_destroy(s);
-    assert_int_equal(unlink(path), 0);
-    free(path);
-    free(name);
-}
-
-/* A reader that SIGKILL does not end, as on a hung file system. A tracer keeps its end from its
- * parent. The tracer prints both pids when it has attached. */
-static _Noreturn void held_reader(void)
-{
-    pid_t pids[2] = {getpid(), 0};
-    int says;
-
-    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-    pids[1] = fork();
-    if (pids[1] == 0) {
-        pids[1] = getpid();
-        says = open(getenv("TEST_HELD"), O_WRONLY);
-        if (ptrace(PTRACE_SEIZE, pids[0], NULL, PTRACE_O_TRACEEXIT) == 0)
-            (void)!write(says, pids, sizeof(pids));
-        close(says);
-    }
-    for (;;)
-        pause();
-}
-
-static void a_reader_that_does_not_end_is_left_behind(void **state)
-{
-    char dir[] = "/tmp/test_run.XXXXXX";
-    char *path = put_reader("/proc/self/exe");
-    char *sources[] = {"/here/f"};
-    struct files_sender *s = files_sender_create(sources, 1);
-    struct err err = {0};
-    pid_t pids[2] = {0};
-    int status = 0;
-    char *fifo;
-    int says;
-
-    assert_non_null(mkdtemp(dir));
-    fifo = xasprintf("%s/held", dir);
-    assert_int_equal(mkfifo(fifo, 0600), 0);
-    setenv("TEST_HELD", fifo, 1);
-    prctl(PR_SET_CHILD_SUBREAPER, 1); /* of the tracer */
-    assert_int_equal(files_sender_room(s, 4096, &err), 0);
-    says = open(fifo, O_RDONLY);
-    assert_int_equal(read(says, pids, sizeof(pids)), sizeof(pids));
-    alarm(30);
-    files_sender_destroy(s);
-    alarm(0);
-    assert_int_equal(waitpid(pids[0], &status, WNOHANG), 0); /* the tracer could not attach */
-    kill(pids[1], SIGKILL);
-    assert_int_equal(waitpid(pids[0], &status, 0), pids[0]);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    assert_int_equal(waitpid(pids[1], NULL, 0), pids[1]);
-    close(says);
-    unlink(fifo);
-    rmdir(dir);
-    unlink(path);
-    free(fifo);
-    free(path);
-}
-
 static void play_paused(struct world *w)
 {
     accept_job(w);
@@ -598,8 +503,9 @@ static void *read_output(void *arg)
     return NULL;
 }
 
-/* The ranks' output in prun's memory, from `sent` bytes in messages of `frame` bytes, each of which
- * has `data` bytes of it. It only grows once the pipe is full, since nobody reads that. */
+/* The ranks' output in prun's memory, from `sent` bytes in messages of `frame`
+ * bytes, each of which has `data` bytes of it. It only grows once the pipe is
+ * full, since nobody reads that. */
 static long held_by_prun(const struct world *w, long sent, long frame, long data)
 {
     int in_socket = 0, in_pipe = 0;
@@ -616,7 +522,8 @@ static bool is_ready(int fd, int timeout_ms)
     return poll(&p, 1, timeout_ms) == 1;
 }
 
-/* Sends output, which no process reads, until prun has so much of it that it stops reading. */
+/* Sends output, which no process reads, until prun has so much of it that it
+ * stops reading. */
 static void fill_prun(struct world *w)
 {
     enum { LENGTH = 4000 };
@@ -755,7 +662,7 @@ static void a_full_disk_is_reported_once_and_changes_the_exit_code(void **state)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_job_that_the_daemon_turns_away_is_for_another_daemon_and_prints_nothing),
@@ -768,8 +675,6 @@ int main(int argc, char **argv)
         T(standard_input_is_sent_with_its_end),
         T(paused_input_is_not_read_until_it_is_resumed),
         T(files_that_cannot_be_read_end_the_job_with_their_own_reason),
-        T(a_reader_that_ends_at_once_is_reported),
-        T(a_reader_that_does_not_end_is_left_behind),
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
         T(the_third_signal_leaves_at_once),
         T(an_end_that_takes_its_time_is_waited_for),
@@ -784,7 +689,5 @@ int main(int argc, char **argv)
         T(a_full_disk_is_reported_once_and_changes_the_exit_code),
     };
 
-    if (strcmp(argv[0], "dvm-stage") == 0)
-        held_reader();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
