@@ -105,25 +105,36 @@ static struct cli_conn *follow_referral(struct referral *r, struct cli_conn *c,
     return c;
 }
 
-/* Submits the job at one daemon after the other, until one takes it. */
+/* Submits the job at one daemon after the other, until it ends at one. A job that was given back
+ * may have waited for long: the time for the search begins then. Its reason stays. */
 static int submit_anywhere(struct cli_conn *c, struct referral *r, struct submit_opts *opts,
                            const struct run_fds *fds)
 {
     int64_t until = submit_now_ms() + opts->reconnect_ms;
-    struct err err = {0};
+    struct submit_away first = {0};
 
     for (;;) {
-        int code = submit_run(c, dial_again, &opts->where, opts, fds, &err);
+        struct submit_away away;
+        int code = submit_run(c, dial_again, &opts->where, opts, fds, &away);
         int signum;
 
         if (code != SUBMIT_AWAY)
             return code;
+        if (away.given_back)
+            until = submit_now_ms() + opts->reconnect_ms;
+        if (away.given_back || !first.given_back)
+            first = away;
         referral_return(r, &opts->where);
-        c = go_elsewhere(&opts->where, fds->signals, until, &signum, &err);
+        c = go_elsewhere(&opts->where, fds->signals, until, &signum, &first.why);
+        if (c && away.given_back)
+            c = follow_referral(r, c, opts, fds->signals, &signum, &first.why);
         if (signum)
             return exit_code_of_signal(signum);
         if (!c)
-            return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
+            return cli_fail("prun", first.code, &first.why);
+        if (away.given_back)
+            fprintf(stderr, "prun: %s; it is submitted again at %s\n", away.why.msg,
+                    opts->where.address);
     }
 }
 

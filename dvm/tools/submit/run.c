@@ -18,7 +18,8 @@
  * Failures: resume.c makes a lost connection again. If that fails, the code is EXIT_CODE_LOST. A
  * daemon that closes before it has accepted the job gives EXIT_CODE_NOT_LAUNCHED; so do unreadable
  * files, whose job is ended. Lost output turns exit code 0 into 1. SUBMIT_AWAY lets the caller
- * submit at another daemon. */
+ * submit at another daemon: after AWAY for a job that was not accepted, or that was given back
+ * while it waited. A job that has begun, or that the user ends, is never submitted again. */
 #include "dvm/tools/submit/run.h"
 
 #include "base/buf/buf.h"
@@ -63,6 +64,7 @@ struct run {
     char *reason;
     int64_t now_ms;    /* the time of this turn */
     int64_t notice_at; /* when to report why it waits; -1: nothing to report */
+    bool begun;        /* its daemons have got it, and perhaps input or files of it */
     bool running;
     bool stdin_open;
     bool stdin_paused;
@@ -70,7 +72,7 @@ struct run {
     int ends;         /* how often the user has asked for the end */
     int ends_by;      /* the first signal with which the user asked */
     int64_t leave_at; /* when to stop waiting, after a request to end; -1: none yet */
-    bool away;        /* the daemon takes no jobs now; `why` is its reason */
+    bool away;        /* another daemon may take the job; the end is that of AWAY */
     int code;         /* exit code; -1: the job is running */
     char *why;        /* final text, printed after the ranks' output; "" or NULL: none */
 };
@@ -168,9 +170,16 @@ static bool has_files(const struct run *r)
            r->state == JOB_REGISTERED;
 }
 
+static bool has_begun(enum job_state state)
+{
+    return state == JOB_PREPARING || state == JOB_STARTED || state == JOB_RUNNING ||
+           state == JOB_REGISTERED || state == JOB_READY_FOR_DEBUG;
+}
+
 static void on_state(struct run *r, struct client_state *m)
 {
     r->state = m->state;
+    r->begun = r->begun || has_begun(m->state);
     replace_text(&r->reason, &m->reason);
     /* The job has a name, so it is accepted: prun --detach ends. */
     if (r->opts->spec.flags & JOB_DETACH && r->nspace && has_files(r)) {
@@ -203,6 +212,15 @@ static void on_accepted(struct run *r, struct client_job *m)
     }
 }
 
+static void on_away(struct run *r, const struct client_end *m)
+{
+    r->away = !r->begun && !r->ends && !r->files_why;
+    if (r->ends)
+        finish_run(r, exit_code_of_signal(r->ends > 1 ? SIGKILL : SIGTERM), "ended by the user");
+    else
+        finish_run(r, (int)m->code, m->text);
+}
+
 static void on_message(struct run *r, struct client_msg *m)
 {
     switch (m->type) {
@@ -223,6 +241,7 @@ static void on_message(struct run *r, struct client_msg *m)
         output_text(r->output, m->map.data, m->map.len);
         break;
     case CLIENT_FILES_ROOM:
+        r->begun = true;
         on_room(r, m->room.total);
         break;
     case CLIENT_STDIN_PAUSE:
@@ -232,8 +251,7 @@ static void on_message(struct run *r, struct client_msg *m)
         finish_run(r, (int)m->done.code, m->done.text);
         break;
     case CLIENT_AWAY:
-        r->away = !r->nspace;
-        finish_run(r, (int)m->away.code, m->away.text);
+        on_away(r, &m->away);
         break;
     case CLIENT_ERROR:
         finish_run(r, (int)m->error.code, m->error.text);
@@ -467,7 +485,7 @@ static void last_words(struct run *r)
 }
 
 int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct submit_opts *opts,
-               const struct run_fds *fds, struct err *away)
+               const struct run_fds *fds, struct submit_away *away)
 {
     struct run r = {.dial = dial_fn,
                     .dial_arg = arg,
@@ -497,7 +515,8 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
         run_turn(&r);
     resume_destroy(r.conn);
     if (r.away) {
-        err_set(away, "%s", r.why);
+        *away = (struct submit_away){.code = r.code, .given_back = r.nspace != NULL};
+        err_set(&away->why, "%s", r.why);
         r.code = SUBMIT_AWAY;
     } else {
         last_words(&r);

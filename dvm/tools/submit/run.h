@@ -18,10 +18,17 @@ typedef struct cli_conn *run_dial_fn(void *arg, struct err *err);
 
 #define SUBMIT_AWAY (-1)
 
+struct submit_away { /* the job may be submitted at another daemon; if there is none: */
+    int code;        /* prun's exit code, */
+    struct err why;  /* and the reason */
+    bool given_back; /* the DVM had accepted the job; nothing of it ran */
+};
+
 /* Takes the connection. Returns prun's exit code. Messages go to fds->err. `dial` is used if the
- * options allow reconnects. SUBMIT_AWAY: the daemon takes no jobs now, for the reason in *away.
- * Then nothing was submitted or printed, and the job may be submitted at another daemon. */
+ * options allow reconnects. SUBMIT_AWAY: the daemon takes no jobs now, or its DVM gives the job
+ * back. Then *away is filled in, neither input nor files were sent, and the reason is not printed.
+ */
 int submit_run(struct cli_conn *c, run_dial_fn *dial, void *arg, const struct submit_opts *opts,
-               const struct run_fds *fds, struct err *away);
+               const struct run_fds *fds, struct submit_away *away);
 
 #endif

@@ -220,7 +220,7 @@ static void *daemon_main(void *arg)
 static int run(struct world *w, run_dial_fn *again_fn)
 {
     struct run_fds fds = {w->in[0], w->out[1], w->err[1], w->signals};
-    struct err away = {0};
+    struct submit_away away = {0};
     pthread_t t;
     int code;
 

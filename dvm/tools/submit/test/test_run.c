@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of prun's loop against a daemon that the test plays, and of its output.
- * The clock of the loop stands until a test moves it. */
+/* Tests of prun's loop against a daemon that the test plays, and of its output. The clock of the
+ * loop stands until a test moves it. */
 #include "dvm/tools/submit/run.h"
 
 #include "dvm/tools/submit/now.h"
@@ -22,16 +22,15 @@
 
 #include <cmocka.h>
 
-/* prun's loop runs in the test's thread; the daemon is a function on a thread
- * of its own that speaks over the other end. Standard output and error are
- * pipes that the test reads at the end. */
+/* prun's loop runs in the test's thread; the daemon is a function on a thread of its own that
+ * speaks over the other end. Standard output and error are pipes that the test reads at the end. */
 struct world {
     int daemon, prun; /* the ends of their connection */
     int in[2], out[2], err[2];
     struct run_fds fds;
     struct submit_opts opts;
     struct cli_conn *c;
-    struct err away; /* why the daemon takes no jobs, if it says so */
+    struct submit_away away;
     void (*play)(struct world *w);
     pthread_t reader;    /* of the output; 0: none */
     size_t unread;       /* what it reads before it ends */
@@ -109,8 +108,7 @@ static void hear_type(struct world *w, enum client_type type, uint32_t number)
     client_msg_free(&m);
 }
 
-/* prun has a turn, in which it looks at the clock and reads what the daemon has
- * sent before. */
+/* prun has a turn, in which it looks at the clock and reads what the daemon has sent before. */
 static void take_turn(struct world *w)
 {
     kill(getpid(), SIGUSR1);
@@ -228,18 +226,65 @@ static void a_job_that_the_daemon_turns_away_is_for_another_daemon_and_prints_no
     struct world *w = *state;
 
     assert_int_equal(run(w, play_away), SUBMIT_AWAY);
-    assert_string_equal(w->away.msg, "this daemon is leaving");
+    assert_string_equal(w->away.why.msg, "this daemon is leaving");
+    assert_int_equal(w->away.code, 125);
+    assert_false(w->away.given_back);
     assert_string_equal(w->text[0], "");
     assert_string_equal(w->text[1], "");
+}
+
+static void tell_given_back(struct world *w)
+{
+    tell(w, (struct client_msg){.type = CLIENT_STATE,
+                                .state = {JOB_NEVER_LAUNCHED, "its daemon leaves"}});
+    tell(w, (struct client_msg){.type = CLIENT_AWAY, .away = {123, "its daemon leaves"}});
+}
+
+static void play_given_back(struct world *w)
+{
+    accept_job(w);
+    tell(w, (struct client_msg){.type = CLIENT_STATE, .state = {JOB_VM_READY, "no free slots"}});
+    tell_given_back(w);
+}
+
+static void a_job_that_the_dvm_gives_back_is_for_another_daemon(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(write(w->in[1], "for the ranks", 13), 13);
+    assert_int_equal(run(w, play_given_back), SUBMIT_AWAY);
+    assert_string_equal(w->away.why.msg, "its daemon leaves");
+    assert_int_equal(w->away.code, 123);
+    assert_true(w->away.given_back);
+    assert_string_equal(w->text[1], "");
+    drain(w->in[0], w->text[0], sizeof(w->text[0])); /* nothing of it was read */
+    assert_string_equal(w->text[0], "for the ranks");
+}
+
+static void play_given_back_at_end(struct world *w)
+{
+    accept_job(w);
+    kill(getpid(), SIGTERM);
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    tell_given_back(w);
+}
+
+static void a_job_that_the_user_ends_is_not_submitted_again(void **state)
+{
+    struct world *w = *state;
+
+    assert_int_equal(run(w, play_given_back_at_end), 128 + SIGTERM);
+    assert_string_equal(w->text[1], "prun: ended by the user\n");
 }
 
 static void play_away_late(struct world *w)
 {
     accept_job(w);
+    tell(w, (struct client_msg){.type = CLIENT_STATE, .state = {JOB_PREPARING, ""}});
     tell(w, (struct client_msg){.type = CLIENT_AWAY, .away = {125, "this daemon is leaving"}});
 }
 
-static void an_accepted_job_is_never_submitted_again(void **state)
+static void a_job_that_its_daemons_have_got_is_never_submitted_again(void **state)
 {
     struct world *w = *state;
 
@@ -503,9 +548,8 @@ static void *read_output(void *arg)
     return NULL;
 }
 
-/* The ranks' output in prun's memory, from `sent` bytes in messages of `frame`
- * bytes, each of which has `data` bytes of it. It only grows once the pipe is
- * full, since nobody reads that. */
+/* The ranks' output in prun's memory, from `sent` bytes in messages of `frame` bytes, each of which
+ * has `data` bytes of it. It only grows once the pipe is full, since nobody reads that. */
 static long held_by_prun(const struct world *w, long sent, long frame, long data)
 {
     int in_socket = 0, in_pipe = 0;
@@ -522,8 +566,7 @@ static bool is_ready(int fd, int timeout_ms)
     return poll(&p, 1, timeout_ms) == 1;
 }
 
-/* Sends output, which no process reads, until prun has so much of it that it
- * stops reading. */
+/* Sends output, which no process reads, until prun has so much of it that it stops reading. */
 static void fill_prun(struct world *w)
 {
     enum { LENGTH = 4000 };
@@ -666,7 +709,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(a_job_that_the_daemon_turns_away_is_for_another_daemon_and_prints_nothing),
-        T(an_accepted_job_is_never_submitted_again),
+        T(a_job_that_the_dvm_gives_back_is_for_another_daemon),
+        T(a_job_that_the_user_ends_is_not_submitted_again),
+        T(a_job_that_its_daemons_have_got_is_never_submitted_again),
         T(a_refused_job_gives_the_code_and_the_reason),
         T(a_daemon_that_closes_before_taking_the_job_means_not_launched),
         T(a_connection_lost_in_mid_job_has_its_own_code),
