@@ -350,6 +350,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
     case OUT_LAUNCH:
         if (core_state(sim_core(c->sim, vpid)) == CORE_LEAVING)
             check_fail(c, "no-send-to-leaving", "vpid %u launches while it leaves", vpid);
+        check_given_back(c, vpid, act->launch.launch->nspace);
         break;
     case OUT_RANKS_LOST:
         check_ranks_lost(c, vpid, &act->ranks_lost.lost);

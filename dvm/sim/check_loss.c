@@ -13,6 +13,9 @@
  * could report it, or its report of a removal is api_faults_lost_ms() late. left-parks: a wired
  * daemon that was removed parks, and does not join anew while that head runs.
  *
+ * runs-once: a job that was given back to its submitter, who may submit it elsewhere, is launched
+ * nowhere, unless the head has older records.
+ *
  * Limits: a daemon whose process or epoch has ended may always be declared lost. A report that is
  * sent again is not checked again. check_excused() reads the cause of a job's end in the text for
  * its submitter, so it depends on those words. */
@@ -384,6 +387,25 @@ bool check_was_lost(const struct check *c, const struct msg_target *id)
     return false;
 }
 
+/* It waited, and its prun may submit it elsewhere. */
+static bool was_given_back(const char *text)
+{
+    static const char how[] = "not launched: the daemon of its prun ";
+
+    return strncmp(text, how, strlen(how)) == 0;
+}
+
+void check_given_back(struct check *c, uint32_t vpid, const char *nspace)
+{
+    for (size_t i = 0; !c->older && i < sim_njobs(c->sim); i++) {
+        const struct sim_job *j = sim_job(c->sim, i);
+
+        if (j->done && strcmp(j->nspace, nspace) == 0 && was_given_back(j->text))
+            check_fail(c, "runs-once", "job %s was given back, and vpid %u launches it", nspace,
+                       vpid);
+    }
+}
+
 /* Its submitter's daemon was removed; that one may not have learned of it while it was cut off. */
 static bool ends_with_its_daemon(const char *text)
 {
@@ -404,6 +426,8 @@ bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start
         where = strstr(lost, "(vpid ");
     else if (j->exit_code != EXIT_CODE_LOST)
         return false;
+    if (was_given_back(j->text))
+        return true;
     if (home->lost || (home->left && ends_with_its_daemon(j->text)))
         return true;
     if (!where)

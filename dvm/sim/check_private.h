@@ -244,6 +244,7 @@ void check_resize_free(struct check *c);
 void check_peers(struct check *c, uint32_t vpid);
 void check_peers_rest(struct check *c);
 /* check_loss.c */
+void check_given_back(struct check *c, uint32_t vpid, const char *nspace); /* a job is launched */
 void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);
 void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len);

@@ -108,6 +108,56 @@ answers() {
     [ "$(from 1 --reconnect 0 -n 1 sh -c 'echo "$PMIX_HOSTNAME"')" != node1 ]
 }
 
+# wait_at_1 PRUN-ARGUMENT...: a job that waits for the slots of member 2, submitted by this prun. Its number is $pid.
+wait_at_1() {
+    hold_job held 4 --host 2
+    "$@" <&0 3>&- &
+    pid=$!
+    eventually grep -q "waits" "$BATS_TEST_TMPDIR/err"
+}
+
+@test "a job that waits for slots when its member leaves is submitted at the next address, with its input and files" {
+    start_members
+    cd "$BATS_TEST_TMPDIR"
+    echo input > in
+    echo file > data
+    wait_at_1 from 1 --reconnect 0 -n 1 --host 2 --preload-files data sh -c 'cat - data; echo "$PMIX_HOSTNAME"' \
+        < in > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err"
+    prte resize --remove 1 > "$BATS_TEST_TMPDIR/resize"
+    eventually grep -q "again" "$BATS_TEST_TMPDIR/err"
+    [ "$(grep again "$BATS_TEST_TMPDIR/err")" = "prun: not launched: the daemon of its prun (vpid 1) leaves the DVM; it is submitted again at 127.0.1.2" ]
+    release_job held 4
+    end_job held
+    wait "$pid"
+    [ "$(cat "$BATS_TEST_TMPDIR/out")" = $'input\nfile\nnode2' ]
+    [ "$(view '[.jobs[] | select(.state == "NEVER_LAUNCHED")] | length')" -eq 1 ]
+    [ "$(view '.jobs | length')" -eq 3 ]
+}
+
+@test "a job that the head has sent on, and that waits for slots when its member leaves, goes to another member" {
+    start_members
+    wait_at_1 prun --dvm "127.0.0.1:$join" -n 1 --host 2 sh -c 'exit 7' 2> "$BATS_TEST_TMPDIR/err"
+    prte resize --remove 1 > "$BATS_TEST_TMPDIR/resize"
+    eventually grep -q "vpid 1) leaves the DVM; it is submitted again at 127.0.1.2" "$BATS_TEST_TMPDIR/err"
+    release_job held 4
+    end_job held
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 7 ]
+}
+
+@test "a job that waits for slots when its member leaves ends with 123 if the name has no other address" {
+    start_members
+    wait_at_1 prun --dvm "127.0.1.1:$port" --reconnect 0 -n 1 --host 2 true 2> "$BATS_TEST_TMPDIR/err"
+    prte resize --remove 1 > "$BATS_TEST_TMPDIR/resize"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 123 ]
+    [ "$(tail -n 1 "$BATS_TEST_TMPDIR/err")" = "prun: not launched: the daemon of its prun (vpid 1) leaves the DVM" ]
+    release_job held 4
+    end_job held
+}
+
 # fill_pipe: the pipe $full takes nothing more, so who writes to it waits.
 fill_pipe() {
     mkfifo "$BATS_TEST_TMPDIR/full"

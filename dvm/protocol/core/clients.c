@@ -5,7 +5,8 @@
  * IOF_END of daemons with ranks. Out: SUBMIT and SIGNAL to the head, messages for the client.
  *
  * A client waits for ACCEPTED, then gets the states of its job, then its end. DONE names the
- * daemons whose output is still to come.
+ * daemons whose output is still to come. The state NEVER_LAUNCHED says that the head gives a job
+ * back of which nothing ran.
  *
  * Invariants: the client is notified of the end once, after the last of the output. At the
  * head, LOCAL_GONE of a daemon counts only after that daemon's output for a local client has ended.
@@ -16,8 +17,8 @@
  *
  * Failures: a job that cannot be sent to the head is refused with NOT_LAUNCHED. When this
  * daemon's epoch ends, all its clients get LOST. When a shrink removes it, clients whose job the
- * head has not taken get AWAY: the head sends the removal only after it knows that this daemon has
- * all its messages about jobs. When a client departs, its job is ended. */
+ * head has not taken, or gives back, get AWAY: the head sends the removal only after it knows that
+ * this daemon has all its messages about jobs. When a client departs, its job is ended. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/bitmap/bitmap.h"
@@ -235,7 +236,7 @@ static void check_done(struct core *c, struct client *x)
 
     if (!x->done)
         return;
-    if (!x->nspace) /* the head has not taken the job: another daemon may have more luck */
+    if (!x->nspace || x->given_back) /* not taken, or given back: another daemon may take it */
         m = (struct client_msg){.type = CLIENT_AWAY, .away = end};
     while (x->nwait > 0) {
         uint32_t vpid = x->wait[x->nwait - 1];
@@ -344,6 +345,7 @@ static void take_job_state(struct core *c, const struct frame *f, struct msg *m)
     if (!x || x->gone || (x->started && s->state == JOB_STARTED)) /* a new head repeats it */
         return;
     send_to_client(c, x->id, &out, false);
+    x->given_back = s->state == JOB_NEVER_LAUNCHED && !x->started;
     if (x->started || s->state != JOB_STARTED)
         return;
     x->started = true;

@@ -47,6 +47,7 @@ struct client {
     size_t ntargets;
     struct msg_target *targets; /* of its job's files */
     bool started;               /* input can go to its daemons */
+    bool given_back;            /* nothing of the job ran: another daemon may take it */
     size_t nstdin;
     uint32_t *stdin_vpids;
     size_t nwait;

@@ -248,6 +248,16 @@ void job_tell_started(struct jobs *js, const struct job *j)
     tell_state(js, j, JOB_STARTED);
 }
 
+bool job_was_given_back(int failure, int exit_code)
+{
+    return failure == JOB_EV_NEVER && exit_code == EXIT_CODE_LOST;
+}
+
+void job_tell_given_back(struct jobs *js, const struct job *j)
+{
+    tell_state(js, j, JOB_NEVER_LAUNCHED);
+}
+
 void job_set_reason(struct job *j, const char *text)
 {
     free(j->reason);

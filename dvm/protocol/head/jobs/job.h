@@ -112,6 +112,10 @@ void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const c
 /* A member is removed or lost, and so are its clients that have submitted jobs. Detached jobs of
  * clients at the head go on when that has another process. */
 void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch);
+/* The daemon of the job's prun leaves. A job of which nothing was sent to its daemons ends, and its
+ * submitter's daemon is notified that prun may submit it elsewhere. False: the job is none of
+ * these, or no prun waits for it. */
+bool job_give_back(struct jobs *js, struct job *j);
 /* The first failure decides code and text. The other ranks are ended, and the job has ended when
  * all its ranks have. */
 void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code, const char *fmt,

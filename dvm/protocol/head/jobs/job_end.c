@@ -110,6 +110,8 @@ static bool notify_submitter(struct jobs *js, struct job *j)
         if (j->daemons[i].sent && job_node_current(js, &j->map.nodes[i]))
             vpids[done.done.noutput++] = j->map.nodes[i].vpid;
     }
+    if (job_was_given_back(j->kept->result.failure, j->kept->result.exit_code))
+        job_tell_given_back(js, j);
     job_tell(js, j, &done);
     js->stats.ended++;
     job_step(js, j, JOB_EV_DONE);

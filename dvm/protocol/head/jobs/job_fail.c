@@ -91,6 +91,22 @@ void job_fail_explained(struct jobs *js, struct job *j, int exit_code, const cha
     out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, reason);
 }
 
+/* A detached job has no prun that waits, and a rank that spawns a job is no prun. */
+static bool has_prun(const struct job *j)
+{
+    return !(j->map.spec.flags & JOB_DETACH) && !*j->map.spec.parent_nspace;
+}
+
+bool job_give_back(struct jobs *js, struct job *j)
+{
+    if (job_sent(j) || !has_prun(j))
+        return false;
+    job_fail(js, j, JOB_EV_NEVER, EXIT_CODE_LOST,
+             "not launched: the daemon of its prun (vpid %u) leaves the DVM",
+             j->kept->accepted.submit_vpid);
+    return true;
+}
+
 void job_fail_with_parent(struct jobs *js, struct job *j, const struct job *parent)
 {
     job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended with job %s, which has spawned it",

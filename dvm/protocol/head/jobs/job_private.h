@@ -111,6 +111,9 @@ bool job_entry_follows_head(const struct job_entry *e);
 void job_tell(struct jobs *js, const struct job *j, const struct msg *m);
 void job_tell_state(struct jobs *js, const struct job *j);
 void job_tell_started(struct jobs *js, const struct job *j); /* again: input can go */
+/* Before DONE: nothing of the job ran, and its prun may submit it at another daemon. */
+void job_tell_given_back(struct jobs *js, const struct job *j);
+bool job_was_given_back(int failure, int exit_code);
 bool job_judged(const struct job *j); /* it fits the DVM, or fits after grows: it may wait */
 void job_set_reason(struct job *j, const char *text);
 void job_step(struct jobs *js, struct job *j, enum job_event ev); /* the one setter of the state */

@@ -2,12 +2,13 @@
 /* Draining: the jobs that a shrink waits for, and how it ends them.
  *
  * In: a shrink that drains, and the jobs. Out: the jobs that keep it from removing its targets; or
- * their end, by drain mode Kill or after the deadline. A recoverable job loses its ranks on the
- * targets and goes on.
+ * their end, by drain mode Kill or after the deadline; jobs that are given back. A recoverable job
+ * loses its ranks on the targets and goes on.
  *
  * A job keeps a shrink waiting if something of it is left on a target. So does a running job
  * whose submitter is connected to a target: prun would lose it. Jobs that are not sent yet do
- * not: they are held, and mapped anew. */
+ * not: they are held, and mapped anew. If the prun of such a job is at a target, the job is given
+ * back before the removal: it ends here, and prun may submit it at another daemon. */
 #include "dvm/protocol/head/resize/drain.h"
 
 #include "dvm/protocol/head/resize/campaign_private.h"
@@ -121,4 +122,16 @@ void drain_end_jobs(struct campaigns *cs, const struct campaign *c)
         job_fail(cs->jobs, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "ended by the shrink %s (drain %s)",
                  c->id, c->req.drain_mode == API_DRAIN_KILL ? "mode Kill" : "deadline");
     }
+}
+
+bool drain_give_back(struct campaigns *cs, const struct campaign *c)
+{
+    struct job *j;
+    bool any = false;
+
+    for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
+        if (home_on_targets(j, c) && job_give_back(cs->jobs, j))
+            any = true;
+    }
+    return any;
 }

@@ -6,7 +6,8 @@
  *
  * 1. Draining: the targets get no new jobs. The shrink waits for the jobs there, ends them (mode
  * Kill), or ends them at the deadline. It can be cancelled. It also waits for other campaigns that
- * remove some of its targets, and while the fence defers. 2. Removing: the fence is up by the
+ * remove some of its targets, and while the fence defers. At its end, jobs that wait for slots and
+ * whose prun is at a target are given back. 2. Removing: the fence is up by the
  * number of targets. One REMOVE names them all. This phase ends when all daemons have processed it
  * and each target has processed it, is lost, or has been silent for the time of an acknowledgement.
  * 3. Teardown of all targets in one pass; record, events, answer; then the fence is lowered.
@@ -176,8 +177,9 @@ static bool is_drained(struct campaigns *cs, const struct campaign *c)
     return c->look->waits == 0;
 }
 
-/* A target knows which jobs of its clients have been taken. The clients of the others may submit
- * them at another daemon, so no job runs twice. A silent target is lost by its links. */
+/* A target knows which jobs of its clients have been taken, and which were given back. The clients
+ * of the others may submit them at another daemon, so no job runs twice. A silent target is lost by
+ * its links. */
 static bool targets_have_acknowledged(const struct campaigns *cs, const struct campaign *c)
 {
     for (size_t i = 0; i < c->ntargets; i++) {
@@ -193,7 +195,8 @@ static bool targets_have_acknowledged(const struct campaigns *cs, const struct c
 void shrink_step(struct campaigns *cs, const struct campaign *c)
 {
     if (c->phase == API_PHASE_DRAINING && is_drained(cs, c) && campaign_is_top(cs, c) &&
-        !others_remove(cs, c) && !fence_defers(cs->fence) && targets_have_acknowledged(cs, c))
+        !others_remove(cs, c) && !fence_defers(cs->fence) && targets_have_acknowledged(cs, c) &&
+        !drain_give_back(cs, c))
         start_removing(cs, c);
     if (c->phase != API_PHASE_REMOVING)
         return;
