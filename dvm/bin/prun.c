@@ -15,22 +15,58 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* From here on the loop takes signals; none that ends this program is lost before submission. */
-static int open_signals(void)
+/* --- signals
+ *
+ * Those that end prun are read at any time, those for the job only while it is submitted. Until
+ * then the latter are blocked, and pending: none is lost. */
+
+static void fill_job_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGUSR1);
+    sigaddset(set, SIGUSR2);
+    sigaddset(set, SIGCONT);
+}
+
+static void fill_end_signals(sigset_t *set)
 {
     struct sigaction hangup;
+
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    if (sigaction(SIGHUP, NULL, &hangup) < 0 || hangup.sa_handler != SIG_IGN) /* nohup */
+        sigaddset(set, SIGHUP);
+}
+
+static void block_job_signals(void)
+{
     sigset_t set;
 
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    if (sigaction(SIGHUP, NULL, &hangup) < 0 || hangup.sa_handler != SIG_IGN) /* nohup */
-        sigaddset(&set, SIGHUP);
-    sigaddset(&set, SIGUSR1);
-    sigaddset(&set, SIGUSR2);
-    sigaddset(&set, SIGCONT);
+    fill_job_signals(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+/* A signalfd of those that end prun. */
+static int open_signals(void)
+{
+    sigset_t set;
+
+    fill_end_signals(&set);
     sigprocmask(SIG_BLOCK, &set, NULL);
     return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* Whether it reads those for the job too. */
+static void set_job_signals(int signals, bool read_too)
+{
+    sigset_t set, job;
+
+    fill_end_signals(&set);
+    fill_job_signals(&job);
+    if (read_too)
+        sigorset(&set, &set, &job);
+    (void)!signalfd(signals, &set, 0);
 }
 
 static struct cli_conn *dial_again(void *arg, struct err *err)
@@ -38,12 +74,14 @@ static struct cli_conn *dial_again(void *arg, struct err *err)
     return cli_dial(arg, err);
 }
 
-/* A host may take long to answer. Until then a signal ends this program; nothing is submitted
- * yet. */
+/* A host may take long to answer. Until then a signal that ends this program does so at once:
+ * nothing is submitted yet. */
 static struct cli_conn *begin_connection(struct cli_where *where, int *signals, struct err *err)
 {
-    struct cli_conn *c = where->host ? cli_connect(where, err) : NULL;
+    struct cli_conn *c;
 
+    block_job_signals();
+    c = where->host ? cli_connect(where, err) : NULL;
     if (where->host && !c)
         return NULL;
     *signals = open_signals();
@@ -60,23 +98,18 @@ static int end_signal(int signals)
 {
     struct signalfd_siginfo info;
 
-    while (read(signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-        if (info.ssi_signo == SIGINT || info.ssi_signo == SIGTERM || info.ssi_signo == SIGHUP)
-            return (int)info.ssi_signo;
-    }
-    return 0;
+    if (read(signals, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return 0;
+    return (int)info.ssi_signo;
 }
 
 /* A connection to another daemon. NULL: there is none, or *signum is the user's signal. */
 static struct cli_conn *go_elsewhere(struct cli_where *where, int signals, int64_t until,
                                      int *signum, struct err *err)
 {
-    struct cli_conn *c;
+    struct cli_conn *c = where->host ? elsewhere_connect(where, signals, until, err) : NULL;
 
-    do {
-        c = where->host ? elsewhere_connect(where, signals, until, err) : NULL;
-        *signum = c ? 0 : end_signal(signals);
-    } while (!c && !*signum && err->code == EINTR);
+    *signum = c ? 0 : end_signal(signals);
     return c;
 }
 
@@ -95,10 +128,8 @@ static struct cli_conn *follow_referral(struct referral *r, struct cli_conn *c,
     if (!may_move(opts))
         return c;
     c = referral_follow(r, c, &opts->where, signals, err);
-    if (!c && err->code == EINTR) {
+    if (!c && err->code == EINTR)
         *signum = end_signal(signals);
-        c = *signum ? NULL : cli_connect(&opts->where, err);
-    }
     if (c && r->host && opts->verbose)
         fprintf(stderr, "prun: the head sends this client on to %s port %s\n", opts->where.address,
                 opts->where.port);
@@ -115,9 +146,11 @@ static int submit_anywhere(struct cli_conn *c, struct referral *r, struct submit
 
     for (;;) {
         struct submit_away away;
-        int code = submit_run(c, dial_again, &opts->where, opts, fds, &away);
-        int signum;
+        int code, signum;
 
+        set_job_signals(fds->signals, true);
+        code = submit_run(c, dial_again, &opts->where, opts, fds, &away);
+        set_job_signals(fds->signals, false);
         if (code != SUBMIT_AWAY)
             return code;
         if (away.given_back)

@@ -111,6 +111,35 @@ sent_to() { grep -q "^prun: the head sends this client on to 127.0.0.1 port $(po
     [ "$code" -eq 7 ]
 }
 
+# signal_early MEMBER: SIGUSR1 to a prun that is connected to this daemon, which hangs, then comes to its job in $err.
+signal_early() {
+    local err=$BATS_TEST_TMPDIR/err
+    outside -v -n 1 --host 3 sleep 60 2> "$err" 3>&- &
+    pid=$!
+    eventually pgrep -f "^dvm-connect 127.0.0.1 $(port "$1" join) "
+    kill -USR1 "$(pgrep -f "^$bin/prun --dvm 127.0.0.1:$(port 0 join)")"
+    [ "$1" -ne 0 ] || kill -CONT "$hung"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" -eq 138 ]
+    grep -q "rank 0 .* was ended by signal 10" "$err"
+}
+
+@test "a signal for the ranks that comes while a client is sent on reaches them, at the member" {
+    start_dvm 3 --slots 2 --silence 60
+    hung=$(daemon_of 1)
+    kill -STOP "$hung"
+    signal_early 1
+    sent_to 2
+}
+
+@test "a signal for the ranks that comes while prun connects reaches them" {
+    start_dvm 3 --slots 2 --silence 60
+    hung=$(daemon_of 0)
+    kill -STOP "$hung"
+    signal_early 0
+}
+
 # run_at_head_within MS: the job that is submitted at the head runs there within this time.
 run_at_head_within() {
     local from=${EPOCHREALTIME/./}

@@ -36,7 +36,7 @@ static bool pause_for(int signals, int64_t ms)
 {
     struct pollfd p = {.fd = signals, .events = POLLIN};
 
-    return poll(&p, 1, (int)ms) == 0;
+    return poll(&p, 1, (int)ms) <= 0; /* a stop of this program interrupts it too */
 }
 
 struct cli_conn *elsewhere_connect(struct cli_where *where, int signals, int64_t until,

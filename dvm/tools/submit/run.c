@@ -8,6 +8,8 @@
  * After the end the rest of the output is written. A detached job counts as ended for prun once the
  * DVM has accepted it, has reported a state, and has all its files.
  *
+ * A signal for the ranks waits until they run. If the job is given back, it is for the next one.
+ *
  * A first request to end the job sends SIGTERM, a second SIGKILL, a third leaves at once. From the
  * first one on, prun waits end_wait_ms for the job's end, and longer while its output is not read.
  *
@@ -69,6 +71,7 @@ struct run {
     bool stdin_open;
     bool stdin_paused;
     bool output_lost;
+    uint32_t kept;    /* signals for the ranks, which do not run yet: bit n is signal n */
     int ends;         /* how often the user has asked for the end */
     int ends_by;      /* the first signal with which the user asked */
     int64_t leave_at; /* when to stop waiting, after a request to end; -1: none yet */
@@ -153,6 +156,36 @@ static void send_files(struct run *r)
     }
 }
 
+/* --- signals for the ranks */
+
+static void pass_signal(struct run *r, uint32_t signum)
+{
+    if (r->running)
+        send_or_finish(r, &(struct client_msg){.type = CLIENT_SIGNAL, .signal = {signum}});
+    else
+        r->kept |= 1u << signum;
+}
+
+static void pass_kept_signals(struct run *r)
+{
+    uint32_t kept = r->kept;
+
+    r->kept = 0;
+    for (uint32_t n = 1; kept >> n; n++) {
+        if (kept >> n & 1)
+            pass_signal(r, n);
+    }
+}
+
+/* They are blocked here, so they are pending until the signalfd is read again. */
+static void raise_kept_signals(const struct run *r)
+{
+    for (int n = 1; r->kept >> n; n++) {
+        if (r->kept >> n & 1)
+            kill(getpid(), n);
+    }
+}
+
 /* --- messages of the daemon */
 
 static void replace_text(char **p, char **with)
@@ -195,8 +228,10 @@ static void on_state(struct run *r, struct client_state *m)
                    r->reason[0] ? ": " : "", r->reason);
     else if (!r->running && r->reason[0])
         r->notice_at = r->now_ms + WAIT_NOTICE_MS;
-    if (r->running)
+    if (r->running) {
         r->notice_at = -1;
+        pass_kept_signals(r);
+    }
 }
 
 static void on_accepted(struct run *r, struct client_job *m)
@@ -333,7 +368,7 @@ static void on_signals(struct run *r)
         break;
     case SIGUSR1:
     case SIGUSR2:
-        send_or_finish(r, &(struct client_msg){.type = CLIENT_SIGNAL, .signal = {info.ssi_signo}});
+        pass_signal(r, info.ssi_signo);
         break;
     default: /* SIGCONT: perhaps in the foreground again; the next turn looks */
         break;
@@ -517,6 +552,7 @@ int submit_run(struct cli_conn *c, run_dial_fn *dial_fn, void *arg, const struct
     if (r.away) {
         *away = (struct submit_away){.code = r.code, .given_back = r.nspace != NULL};
         err_set(&away->why, "%s", r.why);
+        raise_kept_signals(&r);
         r.code = SUBMIT_AWAY;
     } else {
         last_words(&r);

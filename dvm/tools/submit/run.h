@@ -7,7 +7,8 @@
 #include "dvm/tools/submit/options.h"
 
 /* Descriptors for prun's standard input, output and error; they stay the caller's. `signals`: a
- * signalfd of SIGINT, SIGTERM, SIGHUP (end the job), SIGUSR1, SIGUSR2 (passed on) and SIGCONT. */
+ * signalfd of SIGINT, SIGTERM, SIGHUP (end the job), SIGUSR1, SIGUSR2 (passed on to the ranks once
+ * they run) and SIGCONT, which are blocked. */
 struct run_fds {
     int in, out, err;
     int signals;

@@ -442,6 +442,45 @@ static void the_first_signal_ends_the_job_and_the_second_kills_it(void **state)
     assert_int_equal(run(*state, play_ctrl_c), 137);
 }
 
+/* SIGUSR1, of the lower number, is read first. */
+static void play_early_signals(struct world *w)
+{
+    hear_type(w, CLIENT_SUBMIT, 0);
+    hear_type(w, CLIENT_SIGNAL, SIGTERM);
+    tell(w, (struct client_msg){.type = CLIENT_ACCEPTED, .accepted = {"5.1"}});
+    tell_running(w);
+    hear_type(w, CLIENT_SIGNAL, SIGUSR1);
+    tell_done(w, 138, "rank 0 was ended by signal 10");
+}
+
+static void a_signal_for_the_ranks_waits_until_they_run(void **state)
+{
+    struct world *w = *state;
+
+    kill(getpid(), SIGUSR1);
+    kill(getpid(), SIGTERM);
+    alarm(30);
+    assert_int_equal(run(w, play_early_signals), 138);
+    alarm(0);
+}
+
+static void play_given_back_with_signal(struct world *w)
+{
+    accept_job(w);
+    tell_given_back(w);
+}
+
+static void a_signal_for_the_ranks_of_a_job_that_is_given_back_is_kept(void **state)
+{
+    struct world *w = *state;
+    struct signalfd_siginfo info;
+
+    kill(getpid(), SIGUSR1);
+    assert_int_equal(run(w, play_given_back_with_signal), SUBMIT_AWAY);
+    assert_int_equal(read(w->fds.signals, &info, sizeof(info)), sizeof(info));
+    assert_int_equal(info.ssi_signo, SIGUSR1);
+}
+
 static void play_stuck(struct world *w)
 {
     accept_job(w);
@@ -721,6 +760,8 @@ int main(void)
         T(paused_input_is_not_read_until_it_is_resumed),
         T(files_that_cannot_be_read_end_the_job_with_their_own_reason),
         T(the_first_signal_ends_the_job_and_the_second_kills_it),
+        T(a_signal_for_the_ranks_waits_until_they_run),
+        T(a_signal_for_the_ranks_of_a_job_that_is_given_back_is_kept),
         T(the_third_signal_leaves_at_once),
         T(an_end_that_takes_its_time_is_waited_for),
         T(an_end_that_does_not_come_is_not_waited_for_for_ever),
