@@ -20,6 +20,7 @@
 
 #define CORE_RETRY_MIN_MS 50
 #define CORE_RETRY_MAX_MS 2000
+#define CORE_RETRY_HEAD_MS 250 /* at most, towards a head whose end was seen */
 /* Longest step by which the head's absence is counted: between two inputs that are further apart,
  * this daemon was stopped. */
 #define CORE_STEP_MS 1000
@@ -88,6 +89,7 @@ struct core {
     uint64_t parent_id; /* the lifeline (struct neighbour); 0: none */
     uint64_t retry_at;  /* when to connect again; 0: nothing to do */
     uint64_t retry_ms;
+    bool head_ended;  /* the lifeline led to the head, and was closed by it: it was not silent */
     uint64_t lost_at; /* since when the lifeline to the parent is missing, moved by the time in
                          which this daemon was stopped; 0: it is not missing */
     struct missing *missing;

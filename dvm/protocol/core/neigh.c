@@ -249,6 +249,7 @@ static void use_lifeline(struct core *c, struct neighbour *k)
     c->parent_id = k->id;
     c->retry_at = 0;
     c->retry_ms = CORE_RETRY_MIN_MS;
+    c->head_ended = false;
     xcast_parent_changed(c->xcast);
     xcast_check(c->xcast, &from);
     rml_routes_changed(c->rml);
@@ -366,6 +367,13 @@ static bool on_parent(const struct core *c)
     return k && k->vpid == members_parent(&c->members);
 }
 
+/* The next process of a head whose end was seen comes soon. Only its children call it, so their
+ * number limits what this costs: docs/head.md, Succession. */
+static uint64_t most_retry_ms(const struct core *c)
+{
+    return c->head_ended ? CORE_RETRY_HEAD_MS : CORE_RETRY_MAX_MS;
+}
+
 /* The lifeline, or a connection that should become it, is closed. One that was up is made again at
  * once. */
 static void lost_above(struct core *c, const struct neighbour *k, const char *why)
@@ -374,13 +382,15 @@ static void lost_above(struct core *c, const struct neighbour *k, const char *wh
         core_reset(c, "the head closed the connection before this daemon was wired");
         return;
     }
-    if (k->id == c->parent_id)
+    if (k->id == c->parent_id) {
         c->parent_id = 0;
+        c->head_ended = k->vpid == VPID_HEAD && !k->silent;
+    }
     if (c->finishing || c->state == CORE_PARKED || on_parent(c))
         return;
     if (c->lost_at == 0)
         c->lost_at = c->out.now_ms;
-    c->retry_ms = c->retry_ms > CORE_RETRY_MAX_MS / 2 ? CORE_RETRY_MAX_MS : 2 * c->retry_ms;
+    c->retry_ms = 2 * c->retry_ms < most_retry_ms(c) ? 2 * c->retry_ms : most_retry_ms(c);
     c->retry_at = c->out.now_ms + (k->state == NEIGHBOUR_UP ? 0 : c->retry_ms);
     if (c->state == CORE_JOINING)
         core_set_state(c, CORE_JOINING, "no connection to the head at %s:%u, tries again: %s",
