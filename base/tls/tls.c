@@ -77,6 +77,7 @@ static SSL_CTX *create_ssl_ctx(const struct tls_ctx *t, struct err *err)
         tls_err(err, "setting a TLS context up");
         goto error;
     }
+    tls_proof_init(ssl);
     if (tls_resume_init(ssl, err) < 0 || load_files(t, ssl, err) < 0)
         goto error;
     return ssl;

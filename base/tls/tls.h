@@ -40,12 +40,15 @@ int tls_ctx_own(const struct tls_ctx *t, struct tls_peer *out, struct err *err)
 SSL *tls_new_server(struct tls_ctx *t, struct err *err);
 SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err);
 
+#define TLS_KEY_ID_BYTES 16 /* the first ones of the public key's SHA-256 */
+
 struct tls_peer {
     char cluster[TLS_NAME_MAX];
     char role[TLS_NAME_MAX];
     char name[TLS_NAME_MAX];
+    uint8_t key[TLS_KEY_ID_BYTES]; /* that the peer has proved to hold; zeroes: none */
 };
-/* Called after the handshake. -1: the peer has shown no verified certificate, or one without one of
+/* Without the key. Called after the handshake. -1: the peer has shown no verified certificate, or one without one of
  * the fields. */
 int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
@@ -61,6 +64,25 @@ void tls_resume(struct tls_ctx *t, SSL *ssl, const char *server);
 void tls_keep(struct tls_ctx *t, SSL *ssl, const char *server);
 bool tls_resumed(const SSL *ssl); /* after the handshake */
 size_t tls_servers(const struct tls_ctx *t);
+
+/* A key that a program holds beside its certificate, which it may share with others. The seed is
+ * the key: who has it makes the same key again. */
+#define TLS_SEED_BYTES 32
+struct tls_held;
+int tls_held_new_seed(uint8_t seed[TLS_SEED_BYTES], struct err *err)
+    __attribute__((warn_unused_result));
+struct tls_held *tls_held_create(const uint8_t seed[TLS_SEED_BYTES], struct err *err);
+void tls_held_destroy(struct tls_held *h);
+/* Of a client, before its handshake. */
+int tls_offer_proof(SSL *ssl, struct err *err) __attribute__((warn_unused_result));
+/* After the handshake: the client sends a proof, and the server waits for it. */
+bool tls_has_proof(const SSL *ssl);
+/* The proof that the client of this connection holds the key: valid on no other one. */
+#define TLS_PROOF_BYTES 96
+int tls_prove(const struct tls_held *h, SSL *ssl, uint8_t proof[TLS_PROOF_BYTES], struct err *err)
+    __attribute__((warn_unused_result));
+int tls_check_proof(SSL *ssl, const void *proof, size_t len, uint8_t id[TLS_KEY_ID_BYTES],
+                    struct err *err) __attribute__((warn_unused_result));
 
 /* Signs `data` with our own key, for every holder of the trust bundle. `use` is put before the
  * signed bytes, so a signature for one use is valid for no other. It does not begin with a space,

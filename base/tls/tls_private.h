@@ -33,6 +33,9 @@ int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct 
 int tls_subject(const X509 *cert, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
 
+/* proof.c: a server chooses the protocol of proofs if the client offers it. */
+void tls_proof_init(SSL_CTX *ssl);
+
 /* resume.c */
 int tls_resume_init(SSL_CTX *ssl, struct err *err) __attribute__((warn_unused_result));
 void tls_resume_drop_all(struct tls_ctx *t);
