@@ -4,9 +4,10 @@
  * In: sockets of listen.c and dial.c, libevent's callbacks, timers. Out: the upcalls on_open,
  * on_frame, on_drained and on_closed.
  *
- * An outgoing connection is DIALING (dial.c). With its socket it is in the HANDSHAKE, then OPEN. A
- * local connection needs no handshake and is open on the next turn. A close with flush makes it
- * FLUSHING, then LINGERING (closing.c). At its end it is DEAD, and the next turn frees it.
+ * An outgoing connection is DIALING (dial.c). With its socket it is in the HANDSHAKE, then OPEN. An
+ * incoming one may be PROVING in between that its peer holds a key (proof.c). A local connection
+ * needs no handshake and is open on the next turn. A close with flush makes it FLUSHING, then
+ * LINGERING (closing.c). At its end it is DEAD, and the next turn frees it.
  *
  * Invariants: upcalls come only from libevent's deferred callbacks and our timers. Only a
  * connection's own timer frees it, or net_destroy(). So it still exists when an upcall returns.
@@ -150,11 +151,18 @@ static void bury_conn(struct net_conn *c)
         n->up.on_closed(id, why, n->arg);
 }
 
+bool net_conn_holds_back(const struct net_conn *c)
+{
+    return !c->bev || (c->tls && c->phase < NET_OPEN);
+}
+
 static void set_open(struct net_conn *c, const struct tls_peer *peer)
 {
     struct net *n = c->net;
 
     c->phase = NET_OPEN;
+    if (c->early)
+        bufferevent_write_buffer(c->bev, c->early);
     c->told = true;
     if (c->host)
         net_known_good(n, c->host, c->port, &c->reached);
@@ -203,22 +211,51 @@ static void refuse_conn(struct net_conn *c, const char *why)
     net_conn_drop(c);
 }
 
-static void on_handshake(struct net_conn *c)
+/* key: that the peer holds; NULL: it has proved none. */
+static void admit_peer(struct net_conn *c, const uint8_t *key)
 {
-    const SSL *ssl = bufferevent_openssl_get_ssl(c->bev);
     struct tls_peer peer;
     struct err err = {0};
 
-    if (tls_resumed(ssl))
-        c->net->shaken.resumed++;
-    else
-        c->net->shaken.full++;
-    if (tls_peer(ssl, &peer, &err) < 0)
+    if (tls_peer(bufferevent_openssl_get_ssl(c->bev), &peer, &err) < 0 ||
+        net_proof_send(c, &err) < 0) {
         refuse_conn(c, err.msg);
-    else if (!net_listen_admit(c))
+        return;
+    }
+    if (key)
+        memcpy(peer.key, key, sizeof(peer.key));
+    if (!net_listen_admit(c))
         refuse_conn(c, "too many connections");
     else
         set_open(c, &peer);
+}
+
+static void on_proof(struct net_conn *c)
+{
+    uint8_t key[TLS_KEY_ID_BYTES];
+    struct err err = {0};
+    int rc = net_proof_take(c, key, &err);
+
+    if (rc < 0)
+        refuse_conn(c, err.msg);
+    if (rc <= 0)
+        return;
+    admit_peer(c, key);
+    net_frame_deliver(c); /* they may have come with the proof */
+}
+
+static void on_handshake(struct net_conn *c)
+{
+    if (tls_resumed(bufferevent_openssl_get_ssl(c->bev)))
+        c->net->shaken.resumed++;
+    else
+        c->net->shaken.full++;
+    if (net_proof_awaited(c)) {
+        c->phase = NET_PROVING;
+        on_proof(c);
+    } else {
+        admit_peer(c, NULL);
+    }
 }
 
 /* The peer closed, or the connection broke. Complete frames are delivered first, even after a
@@ -232,7 +269,7 @@ static void on_end(struct net_conn *c, short what)
         net_conn_drop(c);
         return;
     }
-    if (c->phase == NET_HANDSHAKE && c->tls) {
+    if (c->phase == NET_PROVING || (c->phase == NET_HANDSHAKE && c->tls)) {
         if (c->incoming && plain)
             net_conn_drop(c); /* the peer connected and sent nothing */
         else
@@ -263,6 +300,8 @@ static void on_bev_read(struct bufferevent *bev, void *arg)
 
     if (c->phase == NET_OPEN)
         net_frame_deliver(c);
+    else if (c->phase == NET_PROVING)
+        on_proof(c);
     else
         net_closing_readable(c);
 }
@@ -279,7 +318,7 @@ static void on_bev_write(struct bufferevent *bev, void *arg)
 
 size_t net_conn_pending(const struct net_conn *c)
 {
-    if (c->bev)
+    if (!net_conn_holds_back(c))
         return evbuffer_get_length(bufferevent_get_output(c->bev));
     return c->early ? evbuffer_get_length(c->early) : 0;
 }
@@ -301,9 +340,13 @@ static SSL *new_ssl(struct net_conn *c, struct err *err)
     SSL *ssl = c->incoming ? tls_new_server(tls, err)
                            : tls_new_client(tls, c->unnamed ? NULL : c->host, err);
 
-    if (ssl)
-        tls_resume(tls, ssl, server);
-    return ssl;
+    if (!ssl)
+        return NULL;
+    tls_resume(tls, ssl, server);
+    if (c->incoming || !c->net->held || tls_offer_proof(ssl, err) == 0)
+        return ssl;
+    SSL_free(ssl);
+    return NULL;
 }
 
 static struct bufferevent *new_tls(struct net_conn *c, int fd, struct err *err)
@@ -345,8 +388,9 @@ void net_conn_attach(struct net_conn *c, int fd)
     bufferevent_setwatermark(c->bev, EV_READ, 0, NET_READ_MAX);
     bufferevent_setwatermark(c->bev, EV_WRITE, NET_PENDING_LOW - 1, 0);
     bufferevent_enable(c->bev, EV_READ | EV_WRITE);
+    if (c->tls)
+        return;
     if (c->early)
         bufferevent_write_buffer(c->bev, c->early);
-    if (!c->tls)
-        net_conn_soon(c);
+    net_conn_soon(c);
 }

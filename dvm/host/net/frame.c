@@ -20,9 +20,9 @@ void net_frame_put(struct net_conn *c, const void *data, size_t len)
                       NET_FRAME_MAX);
         return;
     }
-    if (!c->bev && !c->early)
+    if (net_conn_holds_back(c) && !c->early)
         c->early = evbuffer_new();
-    out = c->bev ? bufferevent_get_output(c->bev) : c->early;
+    out = net_conn_holds_back(c) ? c->early : bufferevent_get_output(c->bev);
     pending = net_conn_pending(c) + NET_HEADER + len;
     if (pending > NET_PENDING_MAX) {
         net_conn_fail(c, "%zu bytes wait to be written, the peer does not read", pending);

@@ -18,8 +18,8 @@
  * many bytes. Connection ids are never reused and never 0. No upcall comes from within a net_*
  * call. */
 struct net_upcalls {
-    /* Connected, and the TLS handshake is complete (peer: its certificate; NULL on a local
-     * socket). */
+    /* Connected, and the TLS handshake is complete (peer: its certificate, and of an incoming one
+     * the key that it has proved to hold; NULL on a local socket). */
     void (*on_open)(uint64_t conn, bool incoming, const struct tls_peer *peer, void *arg);
     void (*on_frame)(uint64_t conn, const uint8_t *data, size_t len, void *arg);
     /* Called once for every id, also for a connection that never opened; not after net_close(). */
@@ -33,6 +33,9 @@ struct net;
 struct net *net_create(struct loop *loop, struct tls_ctx *tls, const struct net_upcalls *up,
                        void *arg, struct err *err);
 void net_destroy(struct net *n);
+/* On outgoing TLS connections this program proves from now on that it holds the key, to servers
+ * that ask for it. Borrowed. */
+void net_prove(struct net *n, const struct tls_held *held);
 /* All of the numeric addresses, with one port. Port 0: any; *port returns the bound one. At most
  * 4096 peers are connected; more are refused after their handshake. At most 1024 are in their
  * handshake, 768 from one address: the oldest one makes room for the next. One that is not complete

@@ -33,6 +33,7 @@
 enum net_phase {
     NET_DIALING,   /* no socket yet, or not connected */
     NET_HANDSHAKE, /* TLS handshake, or a local connection that is not reported yet */
+    NET_PROVING,   /* incoming: the handshake is complete, and the proof of a key is to come */
     NET_OPEN,
     NET_FLUSHING,  /* closed by us: pending bytes are written */
     NET_LINGERING, /* everything is written and our side is shut down; waits for the peer's end */
@@ -63,7 +64,7 @@ struct net_conn {
     size_t want;      /* length of the frame being read, with header; 0: unknown */
     size_t unwritten; /* pending bytes when the deadline of a flush was set */
     struct bufferevent *bev;
-    struct evbuffer *early; /* bytes sent before there was a bufferevent */
+    struct evbuffer *early; /* bytes sent before the connection was open */
     struct net_dial *dial;  /* while NET_DIALING */
     char *host;             /* that was dialed, and the port and address that answered; */
     uint16_t port;          /* NULL: incoming, local, or still NET_DIALING */
@@ -82,6 +83,7 @@ struct evdns_base;
 struct net {
     struct loop *loop;
     struct tls_ctx *tls;
+    const struct tls_held *held; /* NULL: outgoing connections prove nothing */
     struct net_upcalls up;
     void *arg;
     uint64_t last_id;
@@ -115,13 +117,21 @@ void net_conn_fail(struct net_conn *c, const char *fmt, ...) __attribute__((form
 void net_conn_drop(struct net_conn *c);
 void net_conn_free(struct net_conn *c);
 void net_conn_soon(struct net_conn *c);
+bool net_conn_holds_back(const struct net_conn *c); /* what is sent waits until it is open */
 void net_conn_drained(struct net_conn *c);
 size_t net_conn_pending(const struct net_conn *c);
 
-/* frame.c */
+/* frame.c: frames that are sent before the connection is open go after the proof. */
 void net_frame_put(struct net_conn *c, const void *data, size_t len);
 void net_frame_deliver(
     struct net_conn *c); /* makes upcalls; c still exists afterwards, perhaps dead */
+
+/* proof.c: after the handshake. Of an outgoing connection; nothing is sent if none is asked for. */
+int net_proof_send(struct net_conn *c, struct err *err) __attribute__((warn_unused_result));
+bool net_proof_awaited(const struct net_conn *c);
+/* 1: *key is the one that the peer holds; 0: the proof has not arrived yet; -1: it is none. */
+int net_proof_take(struct net_conn *c, uint8_t key[TLS_KEY_ID_BYTES], struct err *err)
+    __attribute__((warn_unused_result));
 
 /* closing.c */
 void net_closing_start(struct net_conn *c);
