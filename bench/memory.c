@@ -30,6 +30,8 @@ static void name(struct msg_member *x, enum names names, char host[64], char add
         snprintf(address, 64, "fd20::%x:%x", (v >> 6) * 40503u & 0xffffu, 16 + (v & 63));
     x->host = host;
     x->address = address;
+    if (v) /* the head shows no key */
+        x->key = (struct key_id){1, v};
 }
 
 /* On a daemon that is not the head. */

@@ -246,6 +246,17 @@ bool sim_forge(struct sim *s, uint32_t from, uint32_t to, const struct buf *fram
     return false;
 }
 
+void sim_forge_call(struct sim *s, uint32_t from, uint32_t to, const struct buf frames[2])
+{
+    struct wire *w = sim_call_aside(s, from, to);
+
+    for (int i = 0; i < 2; i++) {
+        struct ev *e = sim_to_peer(s, w, from, EV_FRAME);
+
+        buf_put_raw(&e->data, frames[i].data, frames[i].len);
+    }
+}
+
 void sim_replay(struct sim *s)
 {
     size_t n = s->nold < OLD_FRAMES ? s->nold : OLD_FRAMES;

@@ -6,8 +6,9 @@
  *
  * The lies: a verb of the head for a job of another daemon, sent in the member's own name or in
  * that of the head; the report of another member's loss in its own name; the same report in the
- * name of the lost member. All go up the tree. A daemon believes its parent, so a member could
- * harm the daemons below it.
+ * name of the lost member; a call of the head or of another's parent in the name of that other one.
+ * All but calls go up the tree. A daemon believes its parent, so a member could harm the daemons
+ * below it. A liar that is called back as a neighbour would answer nothing.
  *
  * Invariant: no daemon and no job is affected. So a lie has no invariant of its own: all others
  * hold as if the message had not been sent.
@@ -92,6 +93,60 @@ static bool report_loss(const struct lie *l, uint32_t who, uint32_t src, char te
     return true;
 }
 
+static void put_greeting(struct buf *b, const struct frame *f, const struct msg *m)
+{
+    struct frame h = *f;
+
+    h.type = m->type;
+    buf_init(b, 4096);
+    frame_encode(b, &h);
+    msg_encode(b, m);
+}
+
+bool lie_call(struct sim *s, uint32_t liar, uint32_t to, uint32_t who, bool anew)
+{
+    const struct core *x = sim_core(s, who);
+    const struct member *known = x ? members_get(core_inspect_members(x), who) : NULL;
+    struct msg bye = {.type = MSG_BYE};
+    struct msg hello = {.type = MSG_HELLO};
+    struct buf frames[2] = {{0}};
+    struct frame f = {.traffic = CLASS_CONTROL, .src = who, .dst = to, .speaks = WIRE_EDITION};
+
+    if (!known || epoch_none(core_inspect_epoch(x)))
+        return false;
+    hello.hello = (struct msg_hello){.why = anew ? HELLO_JOIN : HELLO_RESUME,
+                                     .cluster = (char *)"sim",
+                                     .self = members_facts(core_inspect_members(x), who),
+                                     .version = core_inspect_members(x)->version,
+                                     .alone = true};
+    if (anew)
+        hello.hello.self.epoch = (struct epoch){0, 0};
+    f.src_epoch = hello.hello.self.epoch;
+    put_greeting(&frames[0], &f, &hello);
+    put_greeting(&frames[1], &f, &bye);
+    sim_forge_call(s, liar, to, frames);
+    msg_member_free(&hello.hello.self);
+    buf_free(&frames[0]);
+    buf_free(&frames[1]);
+    return true;
+}
+
+static bool call_as(const struct lie *l, bool anew, char text[LIE_TEXT_MAX])
+{
+    const struct core *head = sim_core(l->sim, VPID_HEAD);
+    uint32_t n = head ? core_inspect_members(head)->n : 0;
+    uint32_t who = n > 1 ? 1 + (uint32_t)sim_random(l->sim, n - 1) : l->vpid;
+    uint32_t to = VPID_HEAD;
+
+    if (who == l->vpid || !members_live(core_inspect_members(head), who))
+        return false;
+    if (!anew && sim_random(l->sim, 2) && sim_core(l->sim, who))
+        to = core_inspect_lifeline(sim_core(l->sim, who));
+    snprintf(text, LIE_TEXT_MAX, "vpid %u lies: it calls vpid %u as %s vpid %u", l->vpid, to,
+             anew ? "a new process of" : "", who);
+    return to != VPID_NONE && to != l->vpid && lie_call(l->sim, l->vpid, to, who, anew);
+}
+
 static uint32_t branch_of(uint32_t vpid, uint32_t radix)
 {
     while (vpid > radix)
@@ -109,15 +164,17 @@ static bool is_never_below(uint32_t who, uint32_t vpid, uint32_t radix)
     return vpid == who;
 }
 
-bool lie_some(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
+bool lie_some(struct sim *s, uint32_t vpid, bool calls, char text[LIE_TEXT_MAX])
 {
     struct lie l = {s, sim_core(s, vpid), vpid};
-    uint64_t d = sim_random(s, 4);
+    uint64_t d = sim_random(s, calls ? 6 : 4);
     uint32_t who = vpid > 1 ? 1 + (uint32_t)sim_random(s, vpid - 1) : VPID_NONE;
 
     if (!l.liar || sim_stopped(s, vpid) || core_state(l.liar) != CORE_WIRED ||
         core_inspect_lifeline(l.liar) == VPID_NONE)
         return false;
+    if (d >= 4)
+        return call_as(&l, d == 5, text);
     if (d < 2 || who == VPID_NONE)
         return give_order(&l, d % 2 ? vpid : VPID_HEAD, text);
     if (!is_never_below(who, vpid, core_inspect_members(l.liar)->radix))

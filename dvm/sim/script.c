@@ -566,7 +566,7 @@ static void tell_lie(struct script *s)
 {
     char text[LIE_TEXT_MAX];
 
-    if (!lie_some(s->sim, some_member(s), text))
+    if (!lie_some(s->sim, some_member(s), done_since(s, 18), text))
         return;
     s->result->faults++;
     trace_line(s, "%s", text);

@@ -22,7 +22,8 @@ struct script_opts {
      * the defaults, 11: several links, 12: time limits, --no-wait, hosts, map policies,
      * signals and aborts, 13: members that lie (lie.h), 14: outages
      * (outage.h) and spawned jobs, 15: several addresses, interfaces that fail, late greetings,
-     * 16: heads with a disk (heir.h), 17: volumes beside keepers (volume.h); 0: the newest. */
+     * 16: heads with a disk (heir.h), 17: volumes beside keepers (volume.h), 18: members that call
+     * in the name of others (lie.h); 0: the newest. */
     unsigned generation;
 };
 

@@ -532,6 +532,7 @@ static void deliver_event(struct sim *s, struct ev *e)
                        &(struct core_conn){.incoming = e->incoming,
                                            .role = e->incoming ? API_ROLE_MEMBER : API_ROLE_HEAD,
                                            .cluster = "sim",
+                                           .key = w->key,
                                            .way = w->way,
                                            .own = sim_address(w->net),
                                            .other = sim_address(w->net)});

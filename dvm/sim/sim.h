@@ -160,6 +160,8 @@ void sim_jump_clock(struct sim *s, uint32_t vpid, int64_t ms); /* its wall clock
 void sim_clock(struct sim *s, uint32_t vpid);                  /* core_time() by its clocks */
 /* `from` lies: the frame goes to its neighbour `to` as it is. False: no connection joins them. */
 bool sim_forge(struct sim *s, uint32_t from, uint32_t to, const struct buf *frame);
+/* `from` lies: it calls `to` beside its own connections, and sends these two frames. */
+void sim_forge_call(struct sim *s, uint32_t from, uint32_t to, const struct buf frames[2]);
 /* A routed frame that was sent earlier arrives again, late, over a present connection. */
 void sim_replay(struct sim *s);
 /* Both ends of an existing connection, if there is one; used to draw faults. */

@@ -38,6 +38,7 @@ struct wire {      /* one connection; each side knows it by an id of its own */
     size_t net;              /* of the interface at both of its ends */
     size_t way;              /* what `a` called it by (struct out_way) */
     bool mute_a, mute_b;     /* nothing reaches that side any more */
+    struct key_id key;       /* that `a` holds */
     struct wire_key key_a, key_b;
     UT_hash_handle hh_a, hh_b;
     struct wire *next, *prev;
@@ -179,6 +180,8 @@ void sim_wire_free(struct sim *s, struct wire *w);
 /* NULL: the daemon has no such connection, or has closed it. */
 struct wire *sim_wire_of(struct sim *s, uint32_t vpid, uint64_t conn);
 void sim_connect(struct sim *s, uint32_t vpid, const struct out_connect *act);
+/* A daemon calls another one beside its own connections; whatever is answered, it ignores. */
+struct wire *sim_call_aside(struct sim *s, uint32_t vpid, uint32_t to);
 void sim_delay_greeting(struct sim *s, struct wire *w, uint32_t from, const struct buf *frame);
 void sim_wire_break(struct sim *s, struct wire *w); /* both sides see it */
 /* files.c */

@@ -143,6 +143,13 @@ const struct sim_call *sim_hasty_call(const struct sim *s, uint32_t vpid)
 
 /* --- calls */
 
+/* Every other process has the key of the former one, whose session directory it has. Start and end
+ * of a process count as lives. */
+static struct key_id held_key(const struct sim *s, uint32_t vpid)
+{
+    return (struct key_id){vpid + 1, s->nodes[vpid].life / 4};
+}
+
 static void open_wire(struct sim *s, uint32_t vpid, uint32_t to, uint64_t conn,
                       const struct out_way *way, uint64_t late_ms)
 {
@@ -155,6 +162,7 @@ static void open_wire(struct sim *s, uint32_t vpid, uint32_t to, uint64_t conn,
                        .b_conn = ++s->conns,
                        .net = find_net(way),
                        .way = way->index,
+                       .key = held_key(s, vpid),
                        .open_a = true,
                        .open_b = true};
     add_wire(s, w);
@@ -167,6 +175,28 @@ static void open_wire(struct sim *s, uint32_t vpid, uint32_t to, uint64_t conn,
     e->from = vpid;
     w->last_a = w->last_b + sim_draw_delay(s) + sim_hang(s);
     sim_schedule(s, w->last_a, EV_OPEN, vpid, w->a_conn)->from = to;
+}
+
+/* No core uses the number of its own side. */
+struct wire *sim_call_aside(struct sim *s, uint32_t vpid, uint32_t to)
+{
+    struct wire *w = xcalloc(1, sizeof(*w));
+    struct ev *e;
+
+    *w = (struct wire){.a = vpid,
+                       .b = to,
+                       .b_conn = ++s->conns,
+                       .slow = 1,
+                       .key = held_key(s, vpid),
+                       .open_a = true,
+                       .open_b = true};
+    w->a_conn = UINT64_MAX - w->b_conn;
+    add_wire(s, w);
+    w->last_b = s->now + sim_draw_delay(s);
+    e = sim_schedule(s, w->last_b, EV_OPEN, to, w->b_conn);
+    e->incoming = true;
+    e->from = vpid;
+    return w;
 }
 
 void sim_connect(struct sim *s, uint32_t vpid, const struct out_connect *act)

@@ -372,6 +372,7 @@ void core_conn_open(struct core *c, uint64_t conn, const struct core_conn *as)
         return;
     k->head_role = as->role == API_ROLE_HEAD;
     k->member_role = api_role_is_daemon(as->role) && strcmp(as->cluster, c->opts.cluster) == 0;
+    k->key = as->key;
     keep_ends(at, as);
     peer_link_opened(k->peer, at);
     if (is_ending(k)) {

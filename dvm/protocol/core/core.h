@@ -81,6 +81,7 @@ struct core_conn {
     bool incoming;
     enum api_role role; /* of the peer's certificate, like the cluster */
     const char *cluster;
+    struct key_id key;       /* incoming: that the caller holds */
     size_t way;              /* outgoing: index of the way that was taken (struct out_way) */
     const char *own, *other; /* numeric addresses of its two ends; NULL: not known */
 };

@@ -9,8 +9,10 @@
  * broadcast that it has processed, and it gets the later ones first.
  *
  * Invariants: only the head admits. A caller is answered only if its certificate is a
- * daemon's of this cluster. A newer link to the same daemon replaces the older one, which is no
- * loss.
+ * daemon's of this cluster. Who calls in an epoch holds the key with which that epoch was admitted,
+ * and a new process with another key is admitted only after the old one has left or is lost. A
+ * daemon of edition 0 shows no key, and is believed. A newer link to the same daemon replaces the
+ * older one, which is no loss.
  *
  * Failures: REFUSE says why. RETRY: the caller tries again later. EPOCH_OVER: it joins
  * anew, also if it has followed a head whose records are lost. LEFT: it was removed by the DVM, and
@@ -121,8 +123,20 @@ static void replace_older(struct core *c, const struct neighbour *k)
     }
 }
 
+/* The caller is not the daemon that has been admitted in this epoch of the vpid. */
+static bool holds_other_key(const struct core *c, const struct neighbour *k, uint32_t vpid,
+                            struct epoch epoch)
+{
+    const struct member *m = members_get(&c->members, vpid);
+    struct key_id key = members_key(&c->members, vpid);
+
+    return m && epoch_eq(members_epoch(&c->members, m), epoch) && !key_id_none(key) &&
+           !key_id_eq(key, k->key);
+}
+
 static void admit_joiner(struct core *c, struct neighbour *k, const struct msg_hello *m)
 {
+    struct msg_member facts = m->self; /* borrowed texts */
     struct epoch epoch;
     struct err err = {0};
 
@@ -130,7 +144,13 @@ static void admit_joiner(struct core *c, struct neighbour *k, const struct msg_h
         refuse_caller(c, k, REFUSE_RETRY, "only the head admits new daemons");
         return;
     }
-    if (head_admit(c->head, &m->self, m->cpus, &epoch, &err) < 0) {
+    facts.key = k->key;
+    if (head_admit(c->head, &facts, m->cpus, &epoch, &err) < 0) {
+        if (holds_other_key(c, k, m->self.vpid, epoch)) {
+            refuse_caller(c, k, REFUSE_RETRY,
+                          "the vpid has a daemon with another key, which is not lost yet");
+            return;
+        }
         k->vpid = m->self.vpid;
         k->epoch = epoch;
         if (epoch_none(epoch))
@@ -254,14 +274,25 @@ static bool refuse_history(struct core *c, struct neighbour *k, const struct msg
     return true;
 }
 
+/* True: the caller is refused. */
+static bool refuse_forged(struct core *c, struct neighbour *k, const struct msg_hello *m)
+{
+    if (!holds_other_key(c, k, m->self.vpid, m->self.epoch))
+        return false;
+    c->forged++;
+    out_log(&c->out, LOG_LEVEL_WARN, "a caller at %s says that it is vpid %u, and lacks its key",
+            neighbours_in(c->neighbours)->other, m->self.vpid);
+    refuse_caller(c, k, REFUSE_NEVER, "the caller does not hold the key of the vpid that it names");
+    return true;
+}
+
 static void come_back(struct core *c, struct neighbour *k, const struct msg_hello *m)
 {
     const struct msg_member *who = &m->self;
     struct neighbour *known = neighbours_session(c->neighbours, who->vpid, who->epoch, m->session);
-
     bool current = members_current(&c->members, who->vpid, who->epoch);
 
-    if (refuse_history(c, k, m))
+    if (refuse_forged(c, k, m) || refuse_history(c, k, m))
         return;
     if (known && !m->alone && (!current || !neighbour_is_greeted(known))) {
         refuse_caller(c, k, REFUSE_RETRY, "the session ends"); /* it learns why within it */

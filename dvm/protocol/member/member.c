@@ -14,8 +14,8 @@
  *
  * Failures: a step that is not in the table is refused, and the state stays.
  *
- * Limit: an entry has 24 bytes, since facts that members share are kept once (facts.c). A
- * pointer to an entry is valid until the next entry is made. */
+ * Limit: an entry has 24 bytes, since facts that members share are kept once (facts.c), and 16 for
+ * its key. A pointer to an entry is valid until the next entry is made. */
 #include "dvm/protocol/member/member.h"
 
 #include "base/bitmap/bitmap.h"
@@ -91,8 +91,10 @@ void members_clear(struct members *m)
 {
     free(m->tab);
     free(m->more);
+    free(m->keys);
     m->tab = NULL;
     m->more = NULL;
+    m->keys = NULL;
     m->n = m->cap = 0;
     facts_set_free(&m->facts);
     hwloc_bitmap_zero(m->live);
@@ -134,7 +136,8 @@ struct msg_member members_facts(const struct members *m, uint32_t vpid)
                              .host = facts_host(f, vpid, x->value),
                              .address = facts_address(f, 0, vpid, x->value),
                              .port = f->port,
-                             .slots = f->slots};
+                             .slots = f->slots,
+                             .key = members_key(m, vpid)};
 
     for (size_t i = 1; i < f->naddresses; i++)
         out.more[out.nmore++] = facts_address(f, i, vpid, members_value(m, vpid, i));
@@ -167,6 +170,29 @@ void members_set_value(struct members *m, uint32_t vpid, size_t i, uint32_t valu
         m->more[vpid][i - 1] = value;
 }
 
+struct key_id members_key(const struct members *m, uint32_t vpid)
+{
+    return m->keys && vpid < m->n ? m->keys[vpid] : (struct key_id){0, 0};
+}
+
+void members_set_key(struct members *m, uint32_t vpid, struct key_id key)
+{
+    if (!m->keys && !key_id_none(key))
+        m->keys = xcalloc(m->cap, sizeof(*m->keys));
+    if (m->keys)
+        m->keys[vpid] = key;
+}
+
+void members_strip_keys(const struct members *m, struct msg_member *list, size_t n)
+{
+    int v = hwloc_bitmap_next(m->live, VPID_HEAD);
+
+    while (v >= 0 && !key_id_none(members_key(m, (uint32_t)v)))
+        v = hwloc_bitmap_next(m->live, v);
+    for (size_t i = 0; i < n && v >= 0; i++)
+        list[i].key = (struct key_id){0, 0};
+}
+
 /* The table grows by an eighth, so that little memory is unused. */
 struct member *members_entries(struct members *m, uint32_t first, uint32_t count)
 {
@@ -179,10 +205,14 @@ struct member *members_entries(struct members *m, uint32_t first, uint32_t count
         m->tab = xrealloc(m->tab, m->cap * sizeof(*m->tab));
         if (m->more)
             m->more = xrealloc(m->more, m->cap * sizeof(*m->more));
+        if (m->keys)
+            m->keys = xrealloc(m->keys, m->cap * sizeof(*m->keys));
     }
     if (end > m->n) {
         if (m->more)
             memset(m->more + m->n, 0, (m->cap - m->n) * sizeof(*m->more));
+        if (m->keys)
+            memset(m->keys + m->n, 0, (m->cap - m->n) * sizeof(*m->keys));
         memset(m->tab + m->n, 0, (end - m->n) * sizeof(*m->tab));
         m->n = end;
     }
@@ -194,11 +224,14 @@ struct member *members_put(struct members *m, const struct msg_member *facts)
     struct member *x = members_entries(m, facts->vpid, 1);
     uint32_t value[MEMBER_ADDRESSES_MAX] = {0};
     uint32_t old = x->facts;
+    bool known = old != FACTS_NONE && epoch_eq(members_epoch(m, x), facts->epoch);
 
     x->facts = facts_set_take(&m->facts, facts, value);
     for (size_t i = 0; i <= facts->nmore; i++)
         members_set_value(m, facts->vpid, i, value[i]);
     facts_set_drop(&m->facts, old);
+    if (!known || !key_id_none(facts->key))
+        members_set_key(m, facts->vpid, facts->key);
     x->ctr = facts->epoch.ctr;
     return x;
 }

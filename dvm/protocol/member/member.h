@@ -41,6 +41,7 @@ struct members {
     struct member *tab;
     /* The own parts of further addresses, by vpid; NULL: no member has any. */
     uint32_t (*more)[MEMBER_MORE_MAX];
+    struct key_id *keys; /* by vpid; NULL: no member has shown one */
     struct factset facts;
     hwloc_bitmap_t live; /* those in the tree of `version` */
     uint64_t version;    /* last membership broadcast processed */
@@ -59,7 +60,15 @@ uint32_t members_slots(const struct members *m, const struct member *x);
 /* All facts of a vpid that has an entry; the caller frees the texts (msg_member_free). */
 struct msg_member members_facts(const struct members *m, uint32_t vpid);
 char *members_host(const struct members *m, uint32_t vpid); /* the same; the caller frees it */
-/* Copies the facts into the vpid's entry, which is made if needed. The caller sets the state. */
+/* The key that a vpid's last daemon holds; none if it has shown none, or if it is not known here.
+ */
+struct key_id members_key(const struct members *m, uint32_t vpid);
+void members_set_key(struct members *m, uint32_t vpid, struct key_id key);
+/* Leaves the keys out of an ADD unless each live member has one. The others are of edition 0, and
+ * could not read it. */
+void members_strip_keys(const struct members *m, struct msg_member *list, size_t n);
+/* Copies the facts into the vpid's entry, which is made if needed. The caller sets the state.
+ * Facts without a key leave that of the same epoch as it is. */
 struct member *members_put(struct members *m, const struct msg_member *facts);
 /* The one setter of the state. -1, a reason and no change if the table has no such step. */
 int member_step(struct member *x, enum member_event ev, struct err *err);

@@ -28,7 +28,8 @@
  * (patterns with commas between them); u32 n, then for each run, by rising vpid and from the head
  * on: u32 first vpid, u32 count, u32 kind, u8 form, u64 counter of the first one's epoch; if the
  * form says so each other one's as i32 from the first's (else each is one more than the one
- * before); for each address of the kind that needs one, u32 value of each. */
+ * before); for each address of the kind that needs one, u32 value of each; at last, unless no
+ * daemon has a key, two u64 for each but the head, by rising vpid. */
 enum { RUN_STEPS = 0, RUN_OFFSETS = 1 };
 
 struct run {
@@ -140,9 +141,22 @@ static void encode_table(const struct members *m, struct buf *b, size_t most)
     buf_patch_u32(b, at, n);
 }
 
+static void put_keys(const struct members *m, struct buf *b)
+{
+    unsigned v;
+
+    hwloc_bitmap_foreach_begin(v, m->live)
+    {
+        if (m->keys && v != VPID_HEAD)
+            msg_put_key_id(b, m->keys[v]);
+    }
+    hwloc_bitmap_foreach_end();
+}
+
 void members_encode(const struct members *m, struct buf *b)
 {
     encode_table(m, b, MEMBER_ADDRESSES_MAX);
+    put_keys(m, b);
 }
 
 void members_encode_first(const struct members *m, struct buf *b)
@@ -277,6 +291,20 @@ static void get_run(struct cur *c, struct members *m, const struct kinds *k)
     bitmap_set_range(m->live, r.first, (int)(r.first + r.count - 1));
 }
 
+static void get_keys(struct cur *c, struct members *m)
+{
+    unsigned v;
+
+    if (!cur_left(c))
+        return;
+    hwloc_bitmap_foreach_begin(v, m->live)
+    {
+        if (v != VPID_HEAD)
+            members_set_key(m, v, msg_get_key_id(c));
+    }
+    hwloc_bitmap_foreach_end();
+}
+
 int members_decode(struct members *m, const void *data, size_t len, struct err *err)
 {
     struct cur c = cur_of(data, len);
@@ -287,6 +315,7 @@ int members_decode(struct members *m, const void *data, size_t len, struct err *
     n = cur_count(&c, VPID_MAX + 1, RUN_BYTES_MIN);
     for (uint32_t i = 0; i < n && !c.bad; i++)
         get_run(&c, m, &k);
+    get_keys(&c, m);
     free_kinds(&k);
     if (cur_done(&c) && m->n > 0)
         return 0;

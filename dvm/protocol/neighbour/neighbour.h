@@ -38,6 +38,7 @@ struct neighbour {
     bool peer_bye;    /* the peer has sent BYE */
     bool head_role;   /* its certificate is that of a head */
     bool member_role; /* its certificate allows it to join as a member or to be the head */
+    struct key_id key; /* of a caller: that it holds */
     uint8_t speaks;   /* the newest edition that it knows (dvm/protocol/wire/frame.h) */
     uint32_t vpid;    /* VPID_NONE until the greeting names it */
     struct epoch epoch;

@@ -187,7 +187,7 @@ static bool has_called(struct sim *s, void *arg)
 /* The former head answers vpid 3 by that connection. */
 static void forge_welcome(struct sim *s, const struct calling *at, struct epoch former)
 {
-    struct msg_member head = {VPID_HEAD, former, "host", "wire", 1, 1, 0, {0}};
+    struct msg_member head = {VPID_HEAD, former, "host", "wire", 1, 1, 0, {0}, {0}};
     struct msg m = {
         .type = MSG_WELCOME,
         .welcome = {
@@ -570,7 +570,7 @@ static void c21_the_best_keeper_is_waited_for_although_older_records_are_there(v
 /* A second greeting of vpid 2 arrives, on a connection that it has closed long ago. */
 static void forge_call(struct sim *s)
 {
-    struct msg_member who = {2, core_inspect_epoch(sim_core(s, 2)), "host", "wire", 1, 1, 0, {0}};
+    struct msg_member who = {2, core_inspect_epoch(sim_core(s, 2)), "host", "wire", 1, 1, 0, {0}, {0}};
     struct msg m = {.type = MSG_HELLO,
                     .hello = {.why = HELLO_LINK, .cluster = "sim", .self = who, .version = 1}};
     struct frame f = {.type = MSG_HELLO, .src = 2, .dst = VPID_NONE, .src_epoch = who.epoch};

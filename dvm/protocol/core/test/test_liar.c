@@ -10,6 +10,7 @@
 #include "dvm/protocol/core/local_private.h"
 #include "dvm/protocol/core/test/dvm.h"
 #include "dvm/protocol/wire/msg/msg.h"
+#include "dvm/sim/lie.h"
 
 /* Vpids 1 and 2 below the head, 3 and 4 below vpid 1. */
 static struct sim *four_members(void)
@@ -98,12 +99,129 @@ static void c25_a_member_cannot_end_a_job_of_others_by_reporting_another_map(voi
     sim_destroy(s);
 }
 
+/* --- calls in the name of another member, whose key the caller lacks */
+
+static void call_as(struct sim *s, uint32_t to, uint32_t who, bool anew)
+{
+    assert_true(lie_call(s, 2, to, who, anew));
+    sim_for(s, 1000);
+}
+
+static uint64_t forged_at(struct sim *s, uint32_t vpid)
+{
+    return core_stats(sim_core(s, vpid)).forged_frames;
+}
+
+static void c25_a_member_cannot_call_the_head_as_a_new_process_of_another_vpid(void **state)
+{
+    struct sim *s = four_members();
+    struct epoch one = target_of(s, 1).epoch, three = target_of(s, 3).epoch;
+
+    call_as(s, VPID_HEAD, 1, true);
+    call_as(s, VPID_HEAD, 3, true);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    assert_true(epoch_eq(target_of(s, 1).epoch, one) && epoch_eq(target_of(s, 3).epoch, three));
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
+    sim_destroy(s);
+}
+
+static void c25_a_member_cannot_call_in_the_epoch_of_another_one(void **state)
+{
+    struct sim *s = four_members();
+
+    call_as(s, VPID_HEAD, 1, false); /* a child of the head */
+    assert_int_equal(forged_at(s, VPID_HEAD), 1);
+    call_as(s, VPID_HEAD, 3, false);
+    assert_int_equal(forged_at(s, VPID_HEAD), 2);
+    call_as(s, 1, 3, false); /* its parent has the key from ADD */
+    assert_int_equal(forged_at(s, 1), 1);
+    call_as(s, 3, 4, false); /* it has joined before, or got the key with SNAPSHOT */
+    assert_int_equal(forged_at(s, 3), 1);
+    call_as(s, 4, 3, false);
+    assert_int_equal(forged_at(s, 4), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
+    sim_destroy(s);
+}
+
+static void c25_a_member_cannot_confirm_by_a_call_that_another_one_has_left(void **state)
+{
+    struct sim *s = four_members();
+
+    sim_stop(s, 4, true);
+    put_shrink(s, 4);
+    call_as(s, VPID_HEAD, 4, false);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 0);
+    sim_stop(s, 4, false);
+    dvm_wait_complete(s, "c", 5000);
+    sim_destroy(s);
+}
+
+static void c25_the_next_head_knows_the_keys_that_the_former_one_has_seen(void **state)
+{
+    struct sim *s =
+        dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .slots = 1, .disk = true});
+    uint32_t last = 3;
+
+    dvm_wait_wired(s, 3, 5000);
+    for (int i = 0; i < 2; i++) { /* from records, then from their snapshot */
+        dvm_replace_head(s);
+        assert_true(sim_until(s, dvm_head_known, &last, 20000));
+        call_as(s, VPID_HEAD, 1, false);
+        call_as(s, VPID_HEAD, 3, true);
+        assert_int_equal(forged_at(s, VPID_HEAD), 1);
+        assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 3);
+    }
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
+    sim_destroy(s);
+}
+
+/* The second process of a vpid has the key of the first one, the third one has another
+ * (dvm/sim/wire.c). */
+static void restart(struct sim *s, uint32_t vpid)
+{
+    sim_crash(s, vpid);
+    sim_start(s, vpid);
+}
+
+static void a_new_process_with_the_key_ends_the_epoch_of_the_old_one_at_once(void **state)
+{
+    struct sim *s = four_members();
+
+    restart(s, 4);
+    sim_for(s, API_FAULTS_LINK_GRACE_MS / 2);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
+    sim_destroy(s);
+}
+
+static void a_new_process_without_the_key_is_admitted_when_the_old_one_is_lost(void **state)
+{
+    struct sim *s = four_members();
+
+    restart(s, 4);
+    sim_for(s, API_FAULTS_LINK_GRACE_MS / 2);
+    restart(s, 4);
+    sim_for(s, API_FAULTS_LINK_GRACE_MS - 500);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4); /* the old one, as far as the head knows */
+    sim_for(s, DVM_LOSS_MS + 4000 - API_FAULTS_LINK_GRACE_MS);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 2);
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c25_a_member_cannot_report_that_another_member_has_left),
         cmocka_unit_test(c25_a_member_cannot_report_the_loss_of_another_member),
         cmocka_unit_test(c25_a_member_cannot_end_a_job_of_others_by_reporting_another_map),
+        cmocka_unit_test(c25_a_member_cannot_call_the_head_as_a_new_process_of_another_vpid),
+        cmocka_unit_test(c25_a_member_cannot_call_in_the_epoch_of_another_one),
+        cmocka_unit_test(c25_a_member_cannot_confirm_by_a_call_that_another_one_has_left),
+        cmocka_unit_test(c25_the_next_head_knows_the_keys_that_the_former_one_has_seen),
+        cmocka_unit_test(a_new_process_with_the_key_ends_the_epoch_of_the_old_one_at_once),
+        cmocka_unit_test(a_new_process_without_the_key_is_admitted_when_the_old_one_is_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,12 +183,12 @@ static void free_cpus(struct record *r)
 
 static void put_admitted(struct buf *b, const struct record *r)
 {
-    msg_put_member(b, &r->admitted.facts);
+    msg_put_keyed_member(b, &r->admitted.facts);
 }
 
 static int get_admitted(struct cur *c, struct record *r, struct err *err)
 {
-    msg_get_member(c, &r->admitted.facts);
+    msg_get_keyed_member(c, &r->admitted.facts);
     if (!c->bad && (r->admitted.facts.vpid == VPID_HEAD || epoch_none(r->admitted.facts.epoch)))
         return err_set(err, "vpid %u, epoch %llu", r->admitted.facts.vpid,
                        (unsigned long long)r->admitted.facts.epoch.ctr);

@@ -110,7 +110,7 @@ static void save_member(const struct members *table, uint32_t vpid, struct buf *
 {
     struct msg_member facts = members_facts(table, vpid);
 
-    msg_put_member(b, &facts);
+    msg_put_keyed_member(b, &facts);
     buf_put_u8(b, (uint8_t)members_get(table, vpid)->state);
     buf_put_u8(b, members_live(table, vpid));
     msg_member_free(&facts);
@@ -139,7 +139,7 @@ static int load_member(struct members *table, struct cur *c, struct err *err)
     struct msg_member facts = {0};
     struct member *m;
 
-    msg_get_member(c, &facts);
+    msg_get_keyed_member(c, &facts);
     if (c->bad || epoch_none(facts.epoch)) {
         msg_member_free(&facts);
         return err_set(err, "a malformed member");
@@ -161,7 +161,7 @@ static int load_state(void *state, struct cur *c, struct err *err)
     r->last_epoch = cur_u64(c);
     m->version = cur_u64(c);
     m->repairs = cur_u64(c);
-    n = cur_count(c, VPID_MAX + 1, 36);
+    n = cur_count(c, VPID_MAX + 1, 52);
     for (uint32_t i = 0; i < n; i++) {
         if (load_member(m, c, err) < 0)
             return -1;

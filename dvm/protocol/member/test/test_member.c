@@ -18,7 +18,12 @@
 
 static struct msg_member facts(uint32_t vpid, uint64_t ctr)
 {
-    return (struct msg_member){vpid, {INC, ctr}, "host", "address", 7000, 4, 0, {0}};
+    return (struct msg_member){.vpid = vpid,
+                               .epoch = {INC, ctr},
+                               .host = "host",
+                               .address = "address",
+                               .port = 7000,
+                               .slots = 4};
 }
 
 static void add(struct members *m, uint32_t vpid, uint64_t ctr)
@@ -123,7 +128,7 @@ static void a_vpid_returns_in_a_new_epoch_with_new_facts(void **state)
 {
     struct members m = table(3);
     struct msg_target gone = {1, {INC, 11}};
-    struct msg_member again = {1, {INC, 50}, "elsewhere", "there", 9000, 8, 0, {0}};
+    struct msg_member again = {1, {INC, 50}, "elsewhere", "there", 9000, 8, 0, {0}, {0}};
 
     assert_int_equal(members_remove(&m, &gone, 1, MEMBER_EV_LOSE), 1);
     assert_int_equal(members_add(&m, &again, 1), 1);
@@ -166,7 +171,7 @@ static struct members random_table(unsigned *rng, unsigned percent)
     add(&m, 0, 1);
     for (uint32_t v = 1; v < 200; v++) {
         char host[32];
-        struct msg_member f = {v, {INC, ((uint64_t)rand_r(rng) << 31) + v}, host, "", 1, 1, 0, {0}};
+        struct msg_member f = {v, {INC, ((uint64_t)rand_r(rng) << 31) + v}, host, "", 1, 1, 0, {0}, {0}};
         struct msg_target end = {v, f.epoch};
 
         snprintf(host, sizeof(host), "node%d", rand_r(rng) % 50);
@@ -291,6 +296,49 @@ static void every_state_has_its_name(void **state)
         assert_string_equal(member_state_word(s), names[s]);
 }
 
+static void put_keyed(struct members *m, uint32_t vpid, uint64_t ctr, uint64_t key)
+{
+    struct msg_member f = facts(vpid, ctr);
+
+    f.key.low = key;
+    (void)members_put(m, &f);
+}
+
+static void a_key_stays_with_its_epoch_and_no_longer(void **state)
+{
+    struct members m = table(3);
+    struct msg_member f;
+
+    assert_true(key_id_none(members_key(&m, 1)) && key_id_none(members_key(&m, 99)));
+    put_keyed(&m, 1, 11, 5);
+    put_keyed(&m, 1, 11, 0); /* an ADD without keys repeats what is known */
+    assert_int_equal(members_key(&m, 1).low, 5);
+    f = members_facts(&m, 1);
+    assert_int_equal(f.key.low, 5);
+    msg_member_free(&f);
+    put_keyed(&m, 1, 20, 0); /* the next daemon of the vpid shows none */
+    assert_true(key_id_none(members_key(&m, 1)));
+    add(&m, 30, 40); /* the table grows */
+    assert_true(key_id_none(members_key(&m, 30)));
+    members_free(&m);
+}
+
+static void an_add_has_keys_only_if_each_live_member_can_read_them(void **state)
+{
+    struct msg_member list[2] = {facts(3, 20), facts(4, 21)};
+    struct members m = table(3); /* the head has no key */
+
+    list[0].key.low = list[1].key.low = 9;
+    put_keyed(&m, 1, 11, 5);
+    members_strip_keys(&m, list, 2); /* vpid 2 is of edition 0 */
+    assert_true(key_id_none(list[0].key) && key_id_none(list[1].key));
+    list[0].key.low = list[1].key.low = 9;
+    put_keyed(&m, 2, 12, 6);
+    members_strip_keys(&m, list, 2);
+    assert_true(list[0].key.low == 9 && list[1].key.low == 9);
+    members_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -306,6 +354,8 @@ int main(void)
         cmocka_unit_test(a_pair_that_is_not_in_the_table_is_refused_and_changes_nothing),
         cmocka_unit_test(at_the_head_a_member_is_wired_when_all_daemons_have_processed_it),
         cmocka_unit_test(every_state_has_its_name),
+        cmocka_unit_test(a_key_stays_with_its_epoch_and_no_longer),
+        cmocka_unit_test(an_add_has_keys_only_if_each_live_member_can_read_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -480,6 +480,65 @@ static void a_malformed_list_of_members_is_refused(void **state)
         assert_int_equal(decode_rows(&good, (struct run_row[]){fine[0], bad_runs[i]}, 2), -1);
 }
 
+static struct key_id key_of(uint32_t vpid)
+{
+    return vpid % 3 ? (struct key_id){vpid, ~0ull - vpid} : (struct key_id){0, 0};
+}
+
+static void keyed_pods(struct members *m, uint32_t n)
+{
+    members_init(m, 0, 64);
+    for (uint32_t v = 0; v < n; v++) {
+        pod(m, v, v + 1);
+        members_set_key(m, v, key_of(v));
+    }
+}
+
+static void keys_come_back_with_a_nidmap(void **state)
+{
+    struct members m, other;
+    struct buf b;
+    struct msg_target gone = {7, {INC, 8}};
+
+    keyed_pods(&m, 20);
+    assert_int_equal(members_remove(&m, &gone, 1, MEMBER_EV_LOSE), 1);
+    buf_init(&b, 1u << 20);
+    members_encode(&m, &b);
+    members_init(&other, 0, 64);
+    assert_int_equal(members_decode(&other, b.data, b.len, NULL), 0);
+    for (uint32_t v = 1; v < 20; v++)
+        assert_true(key_id_eq(members_key(&other, v), v == 7 ? key_of(0) : key_of(v)));
+    members_clear(&other);
+    assert_int_equal(members_decode(&other, b.data, b.len - 1, NULL), -1);
+    assert_int_equal(members_decode(&other, b.data, b.len - 16, NULL), -1);
+    members_free(&other);
+    members_free(&m);
+    buf_free(&b);
+}
+
+static void a_daemon_of_edition_0_gets_no_keys(void **state)
+{
+    struct members keyed, plain;
+    struct buf a, b;
+
+    seed = 1;
+    keyed_pods(&keyed, 20);
+    seed = 1;
+    members_init(&plain, 0, 64);
+    for (uint32_t v = 0; v < 20; v++)
+        pod(&plain, v, v + 1);
+    buf_init(&a, 1u << 20);
+    buf_init(&b, 1u << 20);
+    members_encode_first(&keyed, &a);
+    members_encode(&plain, &b);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(a.data, b.data, a.len);
+    members_free(&keyed);
+    members_free(&plain);
+    buf_free(&a);
+    buf_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +555,8 @@ int main(void)
         cmocka_unit_test(facts_of_a_nidmap_stay_while_one_of_their_members_is_there),
         cmocka_unit_test(daemons_that_are_not_live_are_in_no_nidmap),
         cmocka_unit_test(a_nidmap_of_pods_takes_few_bytes_each),
+        cmocka_unit_test(keys_come_back_with_a_nidmap),
+        cmocka_unit_test(a_daemon_of_edition_0_gets_no_keys),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

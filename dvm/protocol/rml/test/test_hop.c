@@ -71,7 +71,7 @@ static struct net *net_new(void)
         rml_set_epoch(n->rml[v], (struct epoch){INC, 10 + v});
         n->members[v].version = 7;
         for (uint32_t m = 0; m < DAEMONS; m++) {
-            struct msg_member facts = {m, {INC, 10 + m}, "host", "address", 1, 1, 0, {0}};
+            struct msg_member facts = {m, {INC, 10 + m}, "host", "address", 1, 1, 0, {0}, {0}};
 
             members_add(&n->members[v], &facts, 1);
         }
@@ -602,7 +602,7 @@ static void the_transfers_of_the_next_epoch_stay_when_the_one_before_ends(void *
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct net *n = net_new();
         struct msg_target gone = {1, {INC, 11}};
-        struct msg_member facts = {1, rows[i].known, "host", "address", 1, 1, 0, {0}};
+        struct msg_member facts = {1, rows[i].known, "host", "address", 1, 1, 0, {0}, {0}};
 
         send_bytes(n, 0, 1, CLASS_BULK, LARGE);
         members_remove(&n->members[0], &gone, 1, MEMBER_EV_LOSE);
@@ -635,7 +635,7 @@ static void a_daemon_that_is_there_and_no_neighbour_any_more_holds_no_memory(voi
 {
     struct net *n = net_new();
     struct msg_target gone = {1, {INC, 11}};
-    struct msg_member back = {1, {INC, 21}, "host", "address", 1, 1, 0, {0}};
+    struct msg_member back = {1, {INC, 21}, "host", "address", 1, 1, 0, {0}, {0}};
 
     members_remove(&n->members[3], &gone, 1, MEMBER_EV_LOSE);
     link_pair(n, 0, 3);

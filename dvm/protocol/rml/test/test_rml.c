@@ -44,7 +44,7 @@ static uint64_t conn_of(uint32_t peer)
 
 static struct msg_member facts_of(uint32_t vpid, uint64_t ctr)
 {
-    return (struct msg_member){vpid, {INC, ctr}, "host", "address", 1, 1, 0, {0}};
+    return (struct msg_member){vpid, {INC, ctr}, "host", "address", 1, 1, 0, {0}, {0}};
 }
 
 static void neighbour_up(struct daemon *d, uint32_t peer)

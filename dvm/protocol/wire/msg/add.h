@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ADD: a broadcast of the head. The daemons that it names become members. Broadcasts are numbered
+/* ADD: a broadcast of the head. The daemons that it names become members. Their keys come last, of
+ * all or of none. Broadcasts are numbered
  * from 1 without a gap; every daemon processes each of them once and in order. */
 #ifndef DVM_WIRE_MSG_ADD_H
 #define DVM_WIRE_MSG_ADD_H

@@ -19,6 +19,21 @@ struct epoch msg_get_epoch(struct cur *c)
     return e;
 }
 
+void msg_put_key_id(struct buf *b, struct key_id k)
+{
+    buf_put_u64(b, k.high);
+    buf_put_u64(b, k.low);
+}
+
+struct key_id msg_get_key_id(struct cur *c)
+{
+    struct key_id k;
+
+    k.high = cur_u64(c);
+    k.low = cur_u64(c);
+    return k;
+}
+
 void msg_put_text(struct buf *b, const char *s)
 {
     size_t len = s ? strnlen(s, MSG_TEXT_MAX) : 0;

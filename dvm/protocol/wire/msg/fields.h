@@ -7,6 +7,7 @@
 
 #include "dvm/protocol/wire/frame.h"
 #include "dvm/protocol/wire/job.h"
+#include "dvm/protocol/wire/key_id.h"
 
 #define MSG_DATA_MAX (64u << 20)  /* of tables and broadcasts, which go in one frame */
 #define MSG_ROUTED_MAX (1u << 30) /* of a routed message: it goes in fragments */
@@ -25,6 +26,8 @@
 
 void msg_put_epoch(struct buf *b, struct epoch e);
 struct epoch msg_get_epoch(struct cur *c);
+void msg_put_key_id(struct buf *b, struct key_id k);
+struct key_id msg_get_key_id(struct cur *c);
 /* A text longer than MSG_TEXT_MAX is cut there, since the decoder would refuse it. */
 void msg_put_text(struct buf *b, const char *s);
 char *msg_get_text(struct cur *c);

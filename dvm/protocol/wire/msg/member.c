@@ -109,6 +109,18 @@ void msg_get_member(struct cur *c, struct msg_member *m)
         c->bad = true;
 }
 
+void msg_put_keyed_member(struct buf *b, const struct msg_member *m)
+{
+    msg_put_member(b, m);
+    msg_put_key_id(b, m->key);
+}
+
+void msg_get_keyed_member(struct cur *c, struct msg_member *m)
+{
+    msg_get_member(c, m);
+    m->key = msg_get_key_id(c);
+}
+
 void msg_put_members(struct buf *b, const struct msg_member *list, size_t n)
 {
     buf_put_u32(b, (uint32_t)n);

@@ -22,6 +22,7 @@ struct msg_member {
     uint32_t slots;
     uint8_t nmore;
     char *more[MEMBER_MORE_MAX]; /* further addresses */
+    struct key_id key;           /* not among the facts on the wire: ADD and records have it apart */
 };
 
 void msg_member_copy(struct msg_member *dst, const struct msg_member *src);
@@ -34,6 +35,9 @@ const char *msg_member_address(const struct msg_member *m, size_t i);
 
 void msg_put_member(struct buf *b, const struct msg_member *m);
 void msg_get_member(struct cur *c, struct msg_member *m);
+/* The same with its key, for records. */
+void msg_put_keyed_member(struct buf *b, const struct msg_member *m);
+void msg_get_keyed_member(struct cur *c, struct msg_member *m);
 void msg_put_members(struct buf *b, const struct msg_member *list, size_t n);
 struct msg_member *msg_get_members(struct cur *c, size_t *n);
 void msg_free_members(struct msg_member *list, size_t n);

@@ -27,7 +27,8 @@ static struct msg_member joiner = {.vpid = 3,
                                    .port = 7400,
                                    .slots = 8,
                                    .nmore = 1,
-                                   .more = {"10.1.0.3"}};
+                                   .more = {"10.1.0.3"},
+                                   .key = {1, 2}};
 static struct msg_target target = {3, {SAMPLE_INC, 2}};
 
 static struct api_event event = {.incarnation = "0000000000005f3a",

@@ -186,7 +186,7 @@ static void a_count_larger_than_the_input_is_refused_before_any_allocation(void 
 
 static void a_vpid_over_the_limit_is_refused_in_every_list(void **state)
 {
-    struct msg_member member = {VPID_MAX + 1, {5, 1}, "h", "a", 1, 1, 0, {0}};
+    struct msg_member member = {VPID_MAX + 1, {5, 1}, "h", "a", 1, 1, 0, {0}, {0}};
     struct msg_target target = {VPID_MAX + 1, {5, 1}};
     uint32_t vpid = VPID_MAX + 1;
 
@@ -205,8 +205,8 @@ static void a_vpid_over_the_limit_is_refused_in_every_list(void **state)
 static void names_over_their_limits_are_refused(void **state)
 {
     static char text[300];
-    struct msg_member host = {1, {5, 1}, text, "a", 1, 1, 0, {0}};
-    struct msg_member address = {1, {5, 1}, "h", text, 1, 1, 0, {0}};
+    struct msg_member host = {1, {5, 1}, text, "a", 1, 1, 0, {0}, {0}};
+    struct msg_member address = {1, {5, 1}, "h", text, 1, 1, 0, {0}, {0}};
 
     memset(text, 'x', sizeof(text) - 1);
     assert_msg_refused(&(struct msg){.type = MSG_REGISTERED, .registered = {text}},
@@ -239,6 +239,40 @@ static void addresses_that_no_daemon_has_are_refused(void **state)
     assert_msg_refused(&add, "out of its limits");
     m.address = "a,,c";
     assert_msg_refused(&add, "address 2 of vpid 3 is empty");
+}
+
+static void encode_add(struct buf *b, struct msg_member *list, size_t n)
+{
+    buf_init(b, 1u << 20);
+    msg_encode(b, &(struct msg){.type = MSG_ADD, .add = {.op = 1, .nmembers = n, .members = list}});
+}
+
+static void keys_of_all_members_or_of_none_are_written(void **state)
+{
+    struct msg_member list[2] = {
+        {.vpid = 3, .epoch = {5, 9}, .host = "h", .address = "a", .key = {1, 2}},
+        {.vpid = 4, .epoch = {5, 10}, .host = "h", .address = "b", .key = {0, 3}}};
+    BUF_AUTO struct buf all = {0}, some = {0};
+    struct err err = {0};
+    struct msg out;
+    struct cur c;
+
+    encode_add(&all, list, 2);
+    c = cur_of(all.data, all.len);
+    assert_int_equal(msg_decode(&c, MSG_ADD, &out, &err), 0);
+    assert_true(key_id_eq(out.add.members[0].key, list[0].key));
+    assert_true(key_id_eq(out.add.members[1].key, list[1].key));
+    msg_free(&out);
+    for (size_t cut = 1; cut < 32; cut++) {
+        c = cur_of(all.data, all.len - cut);
+        assert_int_equal(msg_decode(&c, MSG_ADD, &out, &err), -1);
+    }
+    memset(all.data + all.len - 16, 0, 16); /* the second one has none */
+    c = cur_of(all.data, all.len);
+    assert_int_equal(msg_decode(&c, MSG_ADD, &out, &err), -1);
+    list[1].key = (struct key_id){0, 0};
+    encode_add(&some, list, 2);
+    assert_int_equal(some.len, all.len - 32);
 }
 
 static void up_to_four_addresses_arrive_and_a_single_one_is_written_as_ever(void **state)
@@ -354,8 +388,8 @@ static void a_reason_that_does_not_exist_is_refused(void **state)
 /* A new process of the head is an operation of its own. */
 static void the_head_can_neither_join_with_others_nor_leave(void **state)
 {
-    struct msg_member both[] = {{0, {5, 1}, "h", "a", 1, 0, 0, {0}},
-                                {1, {5, 2}, "h", "a", 1, 0, 0, {0}}};
+    struct msg_member both[] = {{0, {5, 1}, "h", "a", 1, 0, 0, {0}, {0}},
+                                {1, {5, 2}, "h", "a", 1, 0, 0, {0}, {0}}};
     struct msg_target target = {0, {5, 1}};
 
     assert_msg_refused(&(struct msg){.type = MSG_ADD, .add = {.nmembers = 2, .members = both}},
@@ -541,6 +575,7 @@ int main(void)
         cmocka_unit_test(a_vpid_over_the_limit_is_refused_in_every_list),
         cmocka_unit_test(names_over_their_limits_are_refused),
         cmocka_unit_test(addresses_that_no_daemon_has_are_refused),
+        cmocka_unit_test(keys_of_all_members_or_of_none_are_written),
         cmocka_unit_test(up_to_four_addresses_arrive_and_a_single_one_is_written_as_ever),
         cmocka_unit_test(a_text_over_the_limit_is_cut_by_the_sender),
         cmocka_unit_test(a_text_over_the_limit_is_refused_by_the_receiver),
