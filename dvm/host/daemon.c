@@ -15,6 +15,7 @@
 
 #include "base/log/log.h"
 #include "base/tls/tls.h"
+#include "dvm/host/held_key.h"
 #include "dvm/host/host.h"
 #include "dvm/host/records/records.h"
 #include "dvm/protocol/map/topo.h"
@@ -39,6 +40,7 @@ struct daemon {
     struct loop_timer *tls_timer;
     struct loop_signal *sigterm, *sigint;
     struct host_parts parts;
+    struct tls_held *held;   /* a member's key */
     struct host *host;       /* the services */
     struct records *records; /* the head's; NULL: they are not kept */
     bool draining, exiting;
@@ -311,6 +313,15 @@ static int make_tls(struct daemon *d, struct err *err)
     return d->parts.tls ? 0 : -1;
 }
 
+/* Nobody calls as the head: its certificate is enough. */
+static int make_key(struct daemon *d, struct err *err)
+{
+    if (d->opts.vpid == 0)
+        return 0;
+    d->held = held_key_open(d->opts.session_dir, err);
+    return d->held ? 0 : err_wrap(err, "the key of this daemon");
+}
+
 static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
 {
     FREE_AUTO char *path = session_path(d, "prted.sock");
@@ -318,6 +329,7 @@ static int make_sockets(struct daemon *d, uint16_t *join_port, struct err *err)
     d->parts.net = net_create(d->loop, d->parts.tls, &host_net_upcalls, d->host, err);
     if (!d->parts.net)
         return -1;
+    net_prove(d->parts.net, d->held);
     *join_port = d->opts.join_port;
     if (net_listen_all(d->parts.net, d->opts.binds, d->opts.nbinds, join_port, err) < 0)
         return -1;
@@ -445,7 +457,7 @@ static int build_parts(struct daemon *d, const struct spawner_handle *spawner, u
     struct host_odls odls = host_odls(d->host);
 
     d->parts.odls = odls_create(d->loop, spawner, &times, odls.upcalls, odls.arg, err);
-    if (make_tls(d, err) < 0 || !d->parts.odls || make_sockets(d, join_port, err) < 0 ||
+    if (make_tls(d, err) < 0 || make_key(d, err) < 0 || !d->parts.odls || make_sockets(d, join_port, err) < 0 ||
         make_pmix(d, spawner, err) < 0 || make_core(d, *join_port, err) < 0)
         return -1;
     d->parts.iof = iof_create(d->parts.core, d->parts.odls, &iof_io);
@@ -508,6 +520,7 @@ void daemon_destroy(struct daemon *d)
     host_destroy(d->host);
     core_destroy(d->parts.core);
     records_close(d->records);
+    tls_held_destroy(d->held);
     tls_ctx_destroy(d->parts.tls);
     loop_timer_destroy(d->timer);
     loop_timer_destroy(d->tls_timer);

@@ -202,6 +202,13 @@ bool peers_is_daemon(const struct tls_peer *peer)
     return peer && !api_role_is_client(api_role_of(peer->role));
 }
 
+static struct key_id key_id_of(const uint8_t key[TLS_KEY_ID_BYTES])
+{
+    struct cur c = cur_of(key, TLS_KEY_ID_BYTES);
+
+    return msg_get_key_id(&c);
+}
+
 void peers_opened(struct peers *s, uint64_t net_id, bool incoming, const struct tls_peer *peer)
 {
     struct attempt *a = find_by_net(s, net_id);
@@ -209,6 +216,7 @@ void peers_opened(struct peers *s, uint64_t net_id, bool incoming, const struct 
     struct core_conn as = {.incoming = incoming,
                            .role = api_role_of(peer->role),
                            .cluster = peer->cluster,
+                           .key = key_id_of(peer->key),
                            .own = ends.own,
                            .other = ends.other};
 
