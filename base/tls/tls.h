@@ -48,8 +48,8 @@ struct tls_peer {
     char name[TLS_NAME_MAX];
     uint8_t key[TLS_KEY_ID_BYTES]; /* that the peer has proved to hold; zeroes: none */
 };
-/* Without the key. Called after the handshake. -1: the peer has shown no verified certificate, or one without one of
- * the fields. */
+/* Without the key. Called after the handshake. -1: the peer has shown no verified certificate, or
+ * one without one of the fields. */
 int tls_peer(const SSL *ssl, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
 

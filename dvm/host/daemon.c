@@ -457,8 +457,9 @@ static int build_parts(struct daemon *d, const struct spawner_handle *spawner, u
     struct host_odls odls = host_odls(d->host);
 
     d->parts.odls = odls_create(d->loop, spawner, &times, odls.upcalls, odls.arg, err);
-    if (make_tls(d, err) < 0 || make_key(d, err) < 0 || !d->parts.odls || make_sockets(d, join_port, err) < 0 ||
-        make_pmix(d, spawner, err) < 0 || make_core(d, *join_port, err) < 0)
+    if (make_tls(d, err) < 0 || make_key(d, err) < 0 || !d->parts.odls ||
+        make_sockets(d, join_port, err) < 0 || make_pmix(d, spawner, err) < 0 ||
+        make_core(d, *join_port, err) < 0)
         return -1;
     d->parts.iof = iof_create(d->parts.core, d->parts.odls, &iof_io);
     d->parts.files = files_create(d->parts.core, &files_io);

@@ -213,7 +213,7 @@
     X(LOSS_UNSHOWN, "the status does not report lost members")                                     \
     X(LOST_IS_WELL, "the status calls a DVM with a lost member healthy")                           \
     X(LOSS_TWICE, "a loss whose cause is known later is listed twice")                             \
-    X(KEY_UNASKED, "a caller is the member that it says it is")                                     \
+    X(KEY_UNASKED, "a caller is the member that it says it is")                                    \
     X(REFUSAL_UNSHOWN, "the status hides that the API server refuses pods")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

@@ -29,12 +29,11 @@ start_members() {
 }
 
 start_member() {
-    mkdir -p -m 700 "$BATS_TEST_TMPDIR/$1"
+    [ -e "$BATS_TEST_TMPDIR/$1" ] || mkdir -m 700 "$BATS_TEST_TMPDIR/$1"
     "$bin/prted" --role member --vpid 1 --cluster local/d --head "127.0.0.1:$join" --tls-dir "$DVM_SESSION_DIR/tls/member" \
         --session-dir "$BATS_TEST_TMPDIR/$1" --host-name node1 --join-port 0 --plain-port 0 --slots 1 \
         --exit-on-leave >> "$BATS_TEST_TMPDIR/$1.log" 2>&1 3>&- &
     pids+=($!)
-    last=$!
 }
 
 is_wired() { [ "$(view '.members[] | select(.vpid == 1).state')" = wired ]; }

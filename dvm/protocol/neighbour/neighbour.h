@@ -34,13 +34,13 @@ struct neighbour {
     uint64_t id; /* the id of its first connection */
     enum neighbour_state state;
     bool incoming;
-    bool joining;     /* a new daemon that waits to be wired (head), or our own call to the head */
-    bool peer_bye;    /* the peer has sent BYE */
-    bool head_role;   /* its certificate is that of a head */
-    bool member_role; /* its certificate allows it to join as a member or to be the head */
+    bool joining;      /* a new daemon that waits to be wired (head), or our own call to the head */
+    bool peer_bye;     /* the peer has sent BYE */
+    bool head_role;    /* its certificate is that of a head */
+    bool member_role;  /* its certificate allows it to join as a member or to be the head */
     struct key_id key; /* of a caller: that it holds */
-    uint8_t speaks;   /* the newest edition that it knows (dvm/protocol/wire/frame.h) */
-    uint32_t vpid;    /* VPID_NONE until the greeting names it */
+    uint8_t speaks;    /* the newest edition that it knows (dvm/protocol/wire/frame.h) */
+    uint32_t vpid;     /* VPID_NONE until the greeting names it */
     struct epoch epoch;
     uint32_t knows_head; /* a caller: low bits of the epoch of the head that it knows; 0: none */
     uint64_t opened_ms;  /* of the present state, unless it is up */

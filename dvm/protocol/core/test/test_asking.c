@@ -570,7 +570,8 @@ static void c21_the_best_keeper_is_waited_for_although_older_records_are_there(v
 /* A second greeting of vpid 2 arrives, on a connection that it has closed long ago. */
 static void forge_call(struct sim *s)
 {
-    struct msg_member who = {2, core_inspect_epoch(sim_core(s, 2)), "host", "wire", 1, 1, 0, {0}, {0}};
+    struct msg_member who = {2,  core_inspect_epoch(sim_core(s, 2)), "host", "wire", 1, 1, 0, {0},
+                             {0}};
     struct msg m = {.type = MSG_HELLO,
                     .hello = {.why = HELLO_LINK, .cluster = "sim", .self = who, .version = 1}};
     struct frame f = {.type = MSG_HELLO, .src = 2, .dst = VPID_NONE, .src_epoch = who.epoch};

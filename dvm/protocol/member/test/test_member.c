@@ -171,7 +171,8 @@ static struct members random_table(unsigned *rng, unsigned percent)
     add(&m, 0, 1);
     for (uint32_t v = 1; v < 200; v++) {
         char host[32];
-        struct msg_member f = {v, {INC, ((uint64_t)rand_r(rng) << 31) + v}, host, "", 1, 1, 0, {0}, {0}};
+        struct msg_member f = {v,  {INC, ((uint64_t)rand_r(rng) << 31) + v}, host, "", 1, 1, 0, {0},
+                               {0}};
         struct msg_target end = {v, f.epoch};
 
         snprintf(host, sizeof(host), "node%d", rand_r(rng) % 50);

@@ -22,7 +22,7 @@ struct msg_member {
     uint32_t slots;
     uint8_t nmore;
     char *more[MEMBER_MORE_MAX]; /* further addresses */
-    struct key_id key;           /* not among the facts on the wire: ADD and records have it apart */
+    struct key_id key; /* not among the facts on the wire: ADD and records have it apart */
 };
 
 void msg_member_copy(struct msg_member *dst, const struct msg_member *src);
