@@ -164,17 +164,27 @@ static bool is_never_below(uint32_t who, uint32_t vpid, uint32_t radix)
     return vpid == who;
 }
 
-bool lie_some(struct sim *s, uint32_t vpid, bool calls, char text[LIE_TEXT_MAX])
+static bool can_lie(const struct lie *l)
+{
+    return l->liar && !sim_stopped(l->sim, l->vpid) && core_state(l->liar) == CORE_WIRED &&
+           core_inspect_lifeline(l->liar) != VPID_NONE;
+}
+
+bool lie_some_call(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
 {
     struct lie l = {s, sim_core(s, vpid), vpid};
-    uint64_t d = sim_random(s, calls ? 6 : 4);
+
+    return can_lie(&l) && call_as(&l, sim_random(s, 2), text);
+}
+
+bool lie_some(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
+{
+    struct lie l = {s, sim_core(s, vpid), vpid};
+    uint64_t d = sim_random(s, 4);
     uint32_t who = vpid > 1 ? 1 + (uint32_t)sim_random(s, vpid - 1) : VPID_NONE;
 
-    if (!l.liar || sim_stopped(s, vpid) || core_state(l.liar) != CORE_WIRED ||
-        core_inspect_lifeline(l.liar) == VPID_NONE)
+    if (!can_lie(&l))
         return false;
-    if (d >= 4)
-        return call_as(&l, d == 5, text);
     if (d < 2 || who == VPID_NONE)
         return give_order(&l, d % 2 ? vpid : VPID_HEAD, text);
     if (!is_never_below(who, vpid, core_inspect_members(l.liar)->radix))

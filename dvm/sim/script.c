@@ -562,11 +562,12 @@ static void fail_link(struct script *s)
     }
 }
 
-static void tell_lie(struct script *s)
+static void tell_lie(struct script *s,
+                     bool (*lie)(struct sim *sim, uint32_t vpid, char text[LIE_TEXT_MAX]))
 {
     char text[LIE_TEXT_MAX];
 
-    if (!lie_some(s->sim, some_member(s), done_since(s, 18), text))
+    if (!lie(s->sim, some_member(s), text))
         return;
     s->result->faults++;
     trace_line(s, "%s", text);
@@ -579,7 +580,9 @@ static void inject_fault(struct script *s)
     if (s->profile == 0)
         return;
     if (done_since(s, 13) && roll_dice(s, 3) == 0)
-        tell_lie(s);
+        tell_lie(s, lie_some);
+    if (done_since(s, 18) && roll_dice(s, 6) == 0)
+        tell_lie(s, lie_some_call);
     if (done_since(s, 11) && roll_dice(s, 3) == 0) {
         fail_link(s);
         return;

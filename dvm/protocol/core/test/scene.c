@@ -98,9 +98,11 @@ static void open_stranger(struct scene *s)
     struct scene_answer a = {0};
 
     s->conn = FIRST_CONN + ++s->conns;
-    core_conn_open(
-        s->core, s->conn,
-        &(struct core_conn){.incoming = true, .role = API_ROLE_MEMBER, .cluster = "sim"});
+    core_conn_open(s->core, s->conn,
+                   &(struct core_conn){.incoming = true,
+                                       .role = API_ROLE_MEMBER,
+                                       .cluster = "sim",
+                                       .key = members_key(core_inspect_members(s->core), s->peer)});
     drain(s, &a);
 }
 
@@ -147,7 +149,7 @@ void scene_input(struct scene *s, const uint8_t *data, size_t len, struct scene_
 /* The peer greets again as it did the first time. */
 static void greet(struct scene *s)
 {
-    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1, 0, {0}};
+    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1, 0, {0}, {0}};
     struct msg m = {.type = MSG_HELLO,
                     .hello = {.why = HELLO_RESUME,
                               .cluster = "sim",
@@ -184,9 +186,9 @@ void scene_again(struct scene *s)
 
 static void put_nidmap(struct buf *b, struct msg *m)
 {
-    struct msg_member list[] = {{0, {5, 1}, "n0", "x-0", 7000, 0, 0, {0}},
-                                {3, {5, 9}, "n3", "10.0.0.3", 7001, 4, 1, {(char *)"fd00::3"}},
-                                {4, {5, 12}, "n4", "10.0.0.4", 7001, 4, 0, {0}}};
+    struct msg_member list[] = {{0, {5, 1}, "n0", "x-0", 7000, 0, 0, {0}, {0}},
+                                {3, {5, 9}, "n3", "10.0.0.3", 7001, 4, 1, {(char *)"fd00::3"}, {0}},
+                                {4, {5, 12}, "n4", "10.0.0.4", 7001, 4, 0, {0}, {0}}};
     struct members t;
 
     members_init(&t, 0, 2);
@@ -202,7 +204,7 @@ void scene_frame(const struct scene *s, unsigned type, struct buf *b)
 {
     uint64_t version = core_stats(s->core).version;
     struct epoch own = core_inspect_epoch(s->core);
-    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1, 0, {0}};
+    struct msg_member me = {s->peer, s->peer_epoch, "host", "wire", 1, 1, 0, {0}, {0}};
     struct msg m = sample_msg(type);
     struct frame f = {.traffic = CLASS_CONTROL,
                       .type = (uint16_t)type,

@@ -38,7 +38,7 @@ static struct fixture *fixture_new(uint32_t self)
     f->neighbours = neighbours_create(&f->out);
     f->x = xcast_create(&f->out, &f->members, f->neighbours);
     for (uint32_t v = 0; v < 7; v++) {
-        struct msg_member facts = {v, life(v), "h", "a", 1, 1, 0, {0}};
+        struct msg_member facts = {v, life(v), "h", "a", 1, 1, 0, {0}, {0}};
 
         members_add(&f->members, &facts, 1);
     }
