@@ -107,22 +107,36 @@ bool job_notified_has(const struct jobs *js, uint32_t from, uint32_t client)
     return find_of(js, from, client) != NULL;
 }
 
+static void tell(struct jobs *js, const struct job_notified *n, const struct msg *m)
+{
+    struct err err = {0};
+
+    if (rml_send(js->rml, n->past->submitter.vpid, CLASS_LAUNCH, m, &err) < 0)
+        out_log(js->out, LOG_LEVEL_WARN, "job %llu: %s", (unsigned long long)n->past->number,
+                err.msg);
+}
+
 /* ACCEPTED first: a client that has no name of its job would submit it at another daemon. */
 static void notify_again(struct jobs *js, struct job_notified *n)
 {
     FREE_AUTO char *name = job_name(js, n->past->number);
     FREE_AUTO char *text = job_end_text(n->kept, n->past->reason);
     struct msg accepted = {.type = MSG_ACCEPTED, .accepted = {name, n->past->client}};
+    struct msg given_back = {.type = MSG_JOB_STATE,
+                             .job_state = {.nspace = name,
+                                           .client = n->past->client,
+                                           .state = JOB_NEVER_LAUNCHED,
+                                           .reason = n->past->reason}};
     struct msg done = {.type = MSG_DONE,
                        .done = {.nspace = name,
                                 .client = n->past->client,
                                 .exit_code = job_end_code(n->kept),
                                 .text = text}};
-    struct err err = {0};
 
-    if (rml_send(js->rml, n->past->submitter.vpid, CLASS_LAUNCH, &accepted, &err) < 0 ||
-        rml_send(js->rml, n->past->submitter.vpid, CLASS_LAUNCH, &done, &err) < 0)
-        out_log(js->out, LOG_LEVEL_WARN, "job %s: %s", name, err.msg);
+    tell(js, n, &accepted);
+    if (job_was_given_back(n->past->failure, n->past->exit_code))
+        tell(js, n, &given_back);
+    tell(js, n, &done);
     n->seq = rml_sent(js->rml, n->past->submitter.vpid, CLASS_LAUNCH);
 }
 
