@@ -31,8 +31,8 @@ outside() { in_net timeout --kill-after=10 "$limit" "$bin/prun" --dvm "127.0.0.1
 # begin PRUN-OPTION...: a job at the head's port that says "up", and ends with code 7 when it is released.
 begin() {
     gate=$BATS_TEST_TMPDIR/gate
-    mkfifo "$gate" "$BATS_TEST_TMPDIR/says"
-    outside "$@" -n 2 sh -c 'echo up; read -r _ < "$1"; echo "end of $PMIX_RANK"; exit 7' rank "$gate" \
+    mkfifo "$gate" "$gate.end" "$BATS_TEST_TMPDIR/says"
+    outside "$@" -n 2 sh -c 'echo up; read -r _ < "$1"; echo "end of $PMIX_RANK"; read -r _ < "$1.end"; exit 7' rank "$gate" \
         > "$BATS_TEST_TMPDIR/says" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
     pid=$!
     exec {fd}< "$BATS_TEST_TMPDIR/says" {gate_fd}<> "$gate"
@@ -46,11 +46,22 @@ hear_up() {
     done
 }
 
+read_line() {
+    local line
+    read -r -t "$limit" -u "$fd" line
+    echo "$line"
+}
+
 # finish: the rest of its output is in $said, its exit code in $code.
 finish() {
+    local lines end_fd
     echo >&"$gate_fd"
     echo >&"$gate_fd"
-    said=$(sort <&"$fd")
+    lines=$(read_line; read_line) # the first rank that ends would end the other one
+    exec {end_fd}<> "$gate.end"
+    echo >&"$end_fd"
+    echo >&"$end_fd"
+    said=$({ echo "$lines"; cat <&"$fd"; } | sort)
     code=0
     wait "$pid" || code=$?
 }
