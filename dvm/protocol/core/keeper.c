@@ -144,7 +144,7 @@ void keeper_answer(struct core *c, struct neighbour *k, const struct msg_records
                                 .ctr = kp->ctr,
                                 .seq = kp->seq,
                                 .callers = (uint32_t)tree_children(&t, VPID_HEAD, NULL, 0),
-                                .child = tree_parent(&t, c->opts.vpid) == VPID_HEAD}};
+                                .child = members_parent(&c->members) == VPID_HEAD}};
     struct msg_records all = {.stream = kp->stream, .seq = kp->seq, .snapshot = true};
     struct frame from = rml_from(c->rml);
     struct peer_link *at = neighbours_in(c->neighbours); /* others may lead to the former head */
