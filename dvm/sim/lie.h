@@ -9,9 +9,9 @@
 #define LIE_WHY "a lie" /* text of a LOST, by which the checker knows that nobody has left */
 
 /* One lie of that member, described in `text`; false: it cannot tell any now. */
-bool lie_some(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX]);
-/* The same: a call in the name of another member. */
-bool lie_some_call(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX]);
+typedef bool lie_fn(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX]);
+lie_fn lie_some;      /* a message */
+lie_fn lie_some_call; /* a call in the name of another member */
 /* `liar` calls `to` in the name of another member: as a new process of its vpid, or in its epoch.
  * False: that member is in no epoch. */
 bool lie_call(struct sim *s, uint32_t liar, uint32_t to, uint32_t who, bool anew);

@@ -562,8 +562,7 @@ static void fail_link(struct script *s)
     }
 }
 
-static void tell_lie(struct script *s,
-                     bool (*lie)(struct sim *sim, uint32_t vpid, char text[LIE_TEXT_MAX]))
+static void tell_lie(struct script *s, lie_fn *lie)
 {
     char text[LIE_TEXT_MAX];
 

@@ -107,7 +107,7 @@ bool job_notified_has(const struct jobs *js, uint32_t from, uint32_t client)
     return find_of(js, from, client) != NULL;
 }
 
-static void tell(struct jobs *js, const struct job_notified *n, const struct msg *m)
+static void tell_submitter(struct jobs *js, const struct job_notified *n, const struct msg *m)
 {
     struct err err = {0};
 
@@ -133,10 +133,10 @@ static void notify_again(struct jobs *js, struct job_notified *n)
                                 .exit_code = job_end_code(n->kept),
                                 .text = text}};
 
-    tell(js, n, &accepted);
+    tell_submitter(js, n, &accepted);
     if (job_was_given_back(n->past->failure, n->past->exit_code))
-        tell(js, n, &given_back);
-    tell(js, n, &done);
+        tell_submitter(js, n, &given_back);
+    tell_submitter(js, n, &done);
     n->seq = rml_sent(js->rml, n->past->submitter.vpid, CLASS_LAUNCH);
 }
 
