@@ -105,19 +105,19 @@ static void put_greeting(struct buf *b, const struct frame *f, const struct msg 
 
 bool lie_call(struct sim *s, uint32_t liar, uint32_t to, uint32_t who, bool anew)
 {
-    const struct core *x = sim_core(s, who);
-    const struct member *known = x ? members_get(core_inspect_members(x), who) : NULL;
+    const struct core *head = sim_core(s, VPID_HEAD);
+    const struct members *table = head ? core_inspect_members(head) : NULL;
     struct msg bye = {.type = MSG_BYE};
     struct msg hello = {.type = MSG_HELLO};
     struct buf frames[2] = {{0}};
     struct frame f = {.traffic = CLASS_CONTROL, .src = who, .dst = to, .speaks = WIRE_EDITION};
 
-    if (!known || epoch_none(core_inspect_epoch(x)))
+    if (!table || !members_get(table, who))
         return false;
     hello.hello = (struct msg_hello){.why = anew ? HELLO_JOIN : HELLO_RESUME,
                                      .cluster = (char *)"sim",
-                                     .self = members_facts(core_inspect_members(x), who),
-                                     .version = core_inspect_members(x)->version,
+                                     .self = members_facts(table, who),
+                                     .version = table->version,
                                      .alone = true};
     if (anew)
         hello.hello.self.epoch = (struct epoch){0, 0};

@@ -12,8 +12,8 @@
 typedef bool lie_fn(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX]);
 lie_fn lie_some;      /* a message */
 lie_fn lie_some_call; /* a call in the name of another member */
-/* `liar` calls `to` in the name of another member: as a new process of its vpid, or in its epoch.
- * False: that member is in no epoch. */
+/* `liar` calls `to` in the name of another daemon: as a new process of its vpid, or in its epoch.
+ * False: the head knows none. */
 bool lie_call(struct sim *s, uint32_t liar, uint32_t to, uint32_t who, bool anew);
 
 #endif

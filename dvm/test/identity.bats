@@ -77,16 +77,28 @@ crash_member() {
     eventually is_wired
 }
 
-@test "a malformed key is replaced, and a readable one is not used" {
+# The daemon is started again, and has made a key.
+has_new_key() {
+    crash_member "${pids[-1]}"
+    "$@"
+    start_member first
+    eventually is_new
+    eventually is_wired
+}
+
+is_new() { [ -f "$key" ] && [ ! -L "$key" ] && [ "$(stat -c %a "$key")" = 600 ] && [[ "$(cat "$key")" =~ ^[0-9a-f]{64}$ && "$(cat "$key")" != "$before" ]]; }
+
+@test "a malformed key is replaced, one that others may read is not used, and a link is not followed" {
     start_members
     local key=$BATS_TEST_TMPDIR/first/key before
     before=$(cat "$key")
     [ "$(stat -c %a "$key")" = 600 ]
-    crash_member "${pids[0]}"
-    chmod 640 "$key"
-    start_member first
-    eventually log_has "$BATS_TEST_TMPDIR/first.log" 'is not a key of this daemon; it gets a new one'
-    [ "$(stat -c %a "$key")" = 600 ]
-    [ "$(cat "$key")" != "$before" ]
-    eventually is_wired
+    has_new_key chmod 640 "$key"
+    log_has "$BATS_TEST_TMPDIR/first.log" 'is not a key of this daemon; it gets a new one'
+    before=$(cat "$key")
+    has_new_key truncate -s 64 "$key"
+    before=$(cat "$key")
+    echo "$before" > "$BATS_TEST_TMPDIR/elsewhere"
+    has_new_key ln -sf "$BATS_TEST_TMPDIR/elsewhere" "$key"
+    [ "$(cat "$BATS_TEST_TMPDIR/elsewhere")" = "$before" ]
 }

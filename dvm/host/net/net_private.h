@@ -126,7 +126,8 @@ void net_frame_put(struct net_conn *c, const void *data, size_t len);
 void net_frame_deliver(
     struct net_conn *c); /* makes upcalls; c still exists afterwards, perhaps dead */
 
-/* proof.c: after the handshake. Of an outgoing connection; nothing is sent if none is asked for. */
+/* proof.c: after the handshake. Nothing is sent on an incoming connection, or if none is asked for.
+ */
 int net_proof_send(struct net_conn *c, struct err *err) __attribute__((warn_unused_result));
 bool net_proof_awaited(const struct net_conn *c);
 /* 1: *key is the one that the peer holds; 0: the proof has not arrived yet; -1: it is none. */

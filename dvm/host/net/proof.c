@@ -16,8 +16,8 @@ int net_proof_send(struct net_conn *c, struct err *err)
     uint32_t header = htonl(TLS_PROOF_BYTES);
     uint8_t frame[FRAME_BYTES];
 
-    if (!c->net->held || !tls_has_proof(ssl))
-        return 0;
+    if (c->incoming || !c->net->held || !tls_has_proof(ssl))
+        return 0; /* a server proves nothing */
     memcpy(frame, &header, sizeof(header));
     if (tls_prove(c->net->held, ssl, frame + NET_HEADER, err) < 0)
         return -1;

@@ -543,7 +543,7 @@ void asking_turn(struct core *c)
         return;
     drop_closed(c);
     drop_outdone(a);
-    if (a->got.len && inherit_from_keeper(c)) {
+    if (a->got.len && (inherit_from_keeper(c) || a->ended)) {
         begin_head(c);
         return;
     }

@@ -134,6 +134,15 @@ static bool holds_other_key(const struct core *c, const struct neighbour *k, uin
            !key_id_eq(key, k->key);
 }
 
+/* It has a daemon, which holds another key than the caller. */
+static bool is_taken(const struct core *c, const struct neighbour *k, uint32_t vpid)
+{
+    const struct member *m = members_get(&c->members, vpid);
+
+    return m && m->state != MEMBER_ABSENT && m->state != MEMBER_PARKED && m->state != MEMBER_LOST &&
+           holds_other_key(c, k, vpid, members_epoch(&c->members, m));
+}
+
 static void admit_joiner(struct core *c, struct neighbour *k, const struct msg_hello *m)
 {
     struct msg_member facts = m->self; /* borrowed texts */
@@ -144,13 +153,13 @@ static void admit_joiner(struct core *c, struct neighbour *k, const struct msg_h
         refuse_caller(c, k, REFUSE_RETRY, "only the head admits new daemons");
         return;
     }
+    if (is_taken(c, k, m->self.vpid)) {
+        refuse_caller(c, k, REFUSE_RETRY,
+                      "the vpid has a daemon with another key, which is not lost yet");
+        return;
+    }
     facts.key = k->key;
     if (head_admit(c->head, &facts, m->cpus, &epoch, &err) < 0) {
-        if (holds_other_key(c, k, m->self.vpid, epoch)) {
-            refuse_caller(c, k, REFUSE_RETRY,
-                          "the vpid has a daemon with another key, which is not lost yet");
-            return;
-        }
         k->vpid = m->self.vpid;
         k->epoch = epoch;
         if (epoch_none(epoch))

@@ -98,6 +98,7 @@ struct asking_seen { /* a member that has called, whether or not its connection 
 
 struct asking { /* a new head */
     bool on;
+    bool ended; /* the best records end their incarnation: older ones are not asked for */
     uint64_t begin_ms, joiner_ms, member_ms, keeper_ms; /* the first of each has called; 0: none */
     uint64_t lost_ms;  /* since then the best keeper may call again; 0: it has not closed */
     uint64_t again_ms; /* since then the last keeper that was asked for all may call again */

@@ -20,6 +20,7 @@
 
 #include "base/log/log.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <utlist.h>
 
@@ -47,6 +48,7 @@ struct head *succession_take(struct core *c, const struct head_opts *o)
     if (h)
         return h;
     out_log(&c->out, LOG_LEVEL_WARN, "the records of the former head are of no use: %s", err.msg);
+    c->asking.ended = err.code == ECANCELED;
     succession_forget(c);
     return NULL;
 }

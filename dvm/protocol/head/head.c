@@ -21,6 +21,7 @@
 #include "dvm/protocol/head/members/liveness.h"
 #include "dvm/protocol/wire/exit_code.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,9 +76,10 @@ static int take_heritage(struct head *h, struct err *err)
         if (journal_replay(h->known.journal, data, len, err) < 0)
             return -1;
     }
-    if (incarnation_number(h->known.inc) == 0 || incarnation_ending(h->known.inc))
-        return err_set(err, "its incarnation %s",
-                       incarnation_ending(h->known.inc) ? "ends" : "has not begun");
+    if (incarnation_ending(h->known.inc))
+        return err_code(err, ECANCELED, "its incarnation ends");
+    if (incarnation_number(h->known.inc) == 0)
+        return err_set(err, "its incarnation has not begun");
     if (strcmp(incarnation_cluster(h->known.inc), h->opts.cluster) != 0)
         return err_set(err, "it is of cluster %s", incarnation_cluster(h->known.inc));
     return members_live(h->members, VPID_HEAD) ? 0 : err_set(err, "it has no head");

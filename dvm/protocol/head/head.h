@@ -36,7 +36,7 @@ struct head_opts {
 };
 
 /* NULL and a reason only with a heritage that cannot be taken: its bytes are damaged, or those of
- * another DVM, or its incarnation ends. `members` is to be emptied then. */
+ * another DVM, or its incarnation ends (ECANCELED). `members` is to be emptied then. */
 struct head *head_create(const struct head_opts *o, struct out *out, struct members *members,
                          struct rml *rml, struct err *err);
 struct head_skips { /* a former head may have given them, and the records do not say so */

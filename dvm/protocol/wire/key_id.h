@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The name of the key that a daemon holds (base/tls/holder.c). All members show one certificate;
+/* The name of the key that a daemon holds (base/tls/proof.c). All members show one certificate;
  * by its key a daemon proves on each connection that it is the one that the head has admitted. */
 #ifndef DVM_WIRE_KEY_ID_H
 #define DVM_WIRE_KEY_ID_H

@@ -57,6 +57,29 @@ static void c21_records_that_a_member_is_ahead_of_are_not_taken(void **state)
     refuse_old_records(0);
 }
 
+/* The keeper that was cut off has older records, in which the incarnation goes on. */
+static void c21_an_incarnation_that_ends_does_not_go_on_with_older_records(void **state)
+{
+    const struct api_shutdown end = {.deadline_s = 60};
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct epoch before = core_inspect_epoch(sim_core(s, 0));
+    enum api_reason reason;
+
+    sim_submit(s, 3, 1, 30000, 0);
+    sim_for(s, 500);
+    cut_off(s, 1);
+    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    assert_int_equal(core_shutdown(sim_core(s, 0), &end, &reason, NULL), 0);
+    sim_drain(s, 0);
+    sim_for(s, 2000);
+    sim_crash(s, 0);
+    sim_heal(s);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc != before.inc);
+    sim_destroy(s);
+}
+
 /* The clock of the former head, which those records give, is not that of the new one. */
 static void c21_a_head_that_refuses_records_keeps_its_own_clock(void **state)
 {
@@ -749,6 +772,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c21_the_keeper_that_has_all_records_is_chosen),
         cmocka_unit_test(c21_records_that_a_member_is_ahead_of_are_not_taken),
+        cmocka_unit_test(c21_an_incarnation_that_ends_does_not_go_on_with_older_records),
         cmocka_unit_test(c21_a_head_that_refuses_records_keeps_its_own_clock),
         cmocka_unit_test(c21_an_heir_that_ends_soon_is_followed_by_a_later_epoch),
         cmocka_unit_test(c21_a_member_that_knows_a_later_head_has_no_link_to_an_older_one),

@@ -125,6 +125,31 @@ static void c25_a_member_cannot_call_the_head_as_a_new_process_of_another_vpid(v
     sim_destroy(s);
 }
 
+/* Vpid 4 waits for vpid 5, which its campaign wants too. */
+static void c25_a_member_cannot_take_the_vpid_of_a_joiner(void **state)
+{
+    uint32_t wanted[] = {4, 5};
+    struct api_campaign_request r = {.sequence = 1,
+                                     .kind = API_KIND_GROW,
+                                     .deadline_s = 60,
+                                     .ntargets = 2,
+                                     .targets = wanted};
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .more = 2});
+    struct epoch before;
+
+    dvm_wait_wired(s, 3, 5000);
+    dvm_put_campaign(s, "g", &r);
+    sim_start(s, 4);
+    sim_for(s, 1000);
+    before = target_of(s, 4).epoch;
+    assert_false(epoch_none(before));
+    call_as(s, VPID_HEAD, 4, true);
+    sim_start(s, 5);
+    dvm_wait_complete(s, "g", 10000);
+    assert_true(epoch_eq(target_of(s, 4).epoch, before));
+    sim_destroy(s);
+}
+
 static void c25_a_member_cannot_call_in_the_epoch_of_another_one(void **state)
 {
     struct sim *s = four_members();
@@ -217,6 +242,7 @@ int main(void)
         cmocka_unit_test(c25_a_member_cannot_report_the_loss_of_another_member),
         cmocka_unit_test(c25_a_member_cannot_end_a_job_of_others_by_reporting_another_map),
         cmocka_unit_test(c25_a_member_cannot_call_the_head_as_a_new_process_of_another_vpid),
+        cmocka_unit_test(c25_a_member_cannot_take_the_vpid_of_a_joiner),
         cmocka_unit_test(c25_a_member_cannot_call_in_the_epoch_of_another_one),
         cmocka_unit_test(c25_a_member_cannot_confirm_by_a_call_that_another_one_has_left),
         cmocka_unit_test(c25_the_next_head_knows_the_keys_that_the_former_one_has_seen),

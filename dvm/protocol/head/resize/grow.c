@@ -81,7 +81,6 @@ void grow_steps(struct grow *g)
         if (m && joins_alone(cs, v))
             add->members[add->nmembers++] = members_facts(cs->members, v);
     }
-    members_strip_keys(cs->members, add->members, add->nmembers);
     fence_raise(cs->fence, GROW_FENCE_NAME, (uint32_t)add->nmembers);
     g->batches++;
     g->op = OP_NOT_STARTED;

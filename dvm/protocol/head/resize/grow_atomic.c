@@ -265,7 +265,6 @@ static void start_wiring(struct campaigns *cs, const struct campaign *c, size_t 
         added[add->nmembers].added = true;
         add->members[add->nmembers++] = members_facts(cs->members, c->targets[i].id.vpid);
     }
-    members_strip_keys(cs->members, add->members, add->nmembers);
     campaign_enter(cs, c, (struct record_campaign_step){.event = CAMPAIGN_EV_COME});
     campaign_note_targets(cs, c, added, add->nmembers);
     fence_raise(cs->fence, campaign_fence_name(c, name), (uint32_t)n);

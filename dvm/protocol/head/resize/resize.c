@@ -138,7 +138,11 @@ static bool is_batch(const struct op *op)
 
 bool resize_op_due(struct resize *rs, struct op *op)
 {
-    return !is_batch(op) || grow_op_due(rs->cs.grow, &op->msg.add);
+    struct msg_add *add = op->msg.type == MSG_ADD ? &op->msg.add : NULL;
+
+    if (add) /* others may have joined since it was queued */
+        members_strip_keys(rs->cs.members, add->members, add->nmembers);
+    return !is_batch(op) || grow_op_due(rs->cs.grow, add);
 }
 
 void resize_op_started(struct resize *rs, const struct op *op)
