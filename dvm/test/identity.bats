@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # All members have one certificate. Which vpid a daemon has is decided by the key in its session directory.
 
-# shellcheck disable=SC2154  # set by lib.bash
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
 
 bats_require_minimum_version 1.5.0
 load lib

@@ -70,7 +70,6 @@ static void c21_an_incarnation_that_ends_does_not_go_on_with_older_records(void 
     cut_off(s, 1);
     core_time(sim_core(s, 0), sim_now(s), sim_now(s));
     assert_int_equal(core_shutdown(sim_core(s, 0), &end, &reason, NULL), 0);
-    sim_drain(s, 0);
     sim_for(s, 2000);
     sim_crash(s, 0);
     sim_heal(s);

@@ -129,11 +129,8 @@ static void c25_a_member_cannot_call_the_head_as_a_new_process_of_another_vpid(v
 static void c25_a_member_cannot_take_the_vpid_of_a_joiner(void **state)
 {
     uint32_t wanted[] = {4, 5};
-    struct api_campaign_request r = {.sequence = 1,
-                                     .kind = API_KIND_GROW,
-                                     .deadline_s = 60,
-                                     .ntargets = 2,
-                                     .targets = wanted};
+    struct api_campaign_request r = {
+        .sequence = 1, .kind = API_KIND_GROW, .deadline_s = 60, .ntargets = 2, .targets = wanted};
     struct sim *s = dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .more = 2});
     struct epoch before;
 
