@@ -134,12 +134,18 @@ static bool holds_other_key(const struct core *c, const struct neighbour *k, uin
            !key_id_eq(key, k->key);
 }
 
-/* It has a daemon, which holds another key than the caller. */
-static bool is_taken(const struct core *c, const struct neighbour *k, uint32_t vpid)
+static void refuse_other(struct core *c, struct neighbour *k)
+{
+    refuse_caller(c, k, REFUSE_RETRY,
+                  "the vpid has a daemon with another key, which is not lost yet");
+}
+
+/* The vpid's daemon is admitted, and waits to be wired: another call would take its place. */
+static bool is_others_turn(const struct core *c, const struct neighbour *k, uint32_t vpid)
 {
     const struct member *m = members_get(&c->members, vpid);
 
-    return m && m->state != MEMBER_ABSENT && m->state != MEMBER_PARKED && m->state != MEMBER_LOST &&
+    return m && m->state == MEMBER_REPORTED && !members_live(&c->members, vpid) &&
            holds_other_key(c, k, vpid, members_epoch(&c->members, m));
 }
 
@@ -153,13 +159,16 @@ static void admit_joiner(struct core *c, struct neighbour *k, const struct msg_h
         refuse_caller(c, k, REFUSE_RETRY, "only the head admits new daemons");
         return;
     }
-    if (is_taken(c, k, m->self.vpid)) {
-        refuse_caller(c, k, REFUSE_RETRY,
-                      "the vpid has a daemon with another key, which is not lost yet");
+    if (is_others_turn(c, k, m->self.vpid)) {
+        refuse_other(c, k);
         return;
     }
     facts.key = k->key;
     if (head_admit(c->head, &facts, m->cpus, &epoch, &err) < 0) {
+        if (holds_other_key(c, k, m->self.vpid, epoch)) {
+            refuse_other(c, k);
+            return;
+        }
         k->vpid = m->self.vpid;
         k->epoch = epoch;
         if (epoch_none(epoch))

@@ -72,7 +72,7 @@ void job_notified_forget(struct jobs *js)
         else
             waits = vpid;
     }
-    while (js->nnotified > JOB_NOTIFIED_MAX)
+    while (js->notified && js->nnotified > JOB_NOTIFIED_MAX)
         forget_job(js, js->notified);
 }
 
