@@ -37,13 +37,6 @@ struct tls_held {
     uint8_t public[PUBLIC_BYTES];
 };
 
-static void free_md(EVP_MD_CTX **md)
-{
-    EVP_MD_CTX_free(*md);
-}
-
-#define MD_AUTO __attribute__((cleanup(free_md)))
-
 int tls_held_new_seed(uint8_t seed[TLS_SEED_BYTES], struct err *err)
 {
     ERR_clear_error();

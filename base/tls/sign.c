@@ -7,11 +7,6 @@
 #include <openssl/x509v3.h>
 #include <string.h>
 
-static void free_md(EVP_MD_CTX **md)
-{
-    EVP_MD_CTX_free(*md);
-}
-
 static void free_cert(X509 **cert)
 {
     X509_free(*cert);
@@ -22,7 +17,6 @@ static void free_store_ctx(X509_STORE_CTX **ctx)
     X509_STORE_CTX_free(*ctx);
 }
 
-#define MD_AUTO __attribute__((cleanup(free_md)))
 #define CERT_AUTO __attribute__((cleanup(free_cert)))
 #define STORE_CTX_AUTO __attribute__((cleanup(free_store_ctx)))
 

@@ -6,6 +6,7 @@
 
 #include "base/tls/tls.h"
 
+#include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <sys/stat.h>
@@ -32,6 +33,13 @@ int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct 
 /* Reads all three fields. */
 int tls_subject(const X509 *cert, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
+
+/* A context of a signature, freed at the end of its scope. */
+static inline void tls_free_md(EVP_MD_CTX **md)
+{
+    EVP_MD_CTX_free(*md);
+}
+#define MD_AUTO __attribute__((cleanup(tls_free_md)))
 
 /* proof.c: a server chooses the protocol of proofs if the client offers it. */
 void tls_proof_init(SSL_CTX *ssl);

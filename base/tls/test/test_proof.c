@@ -39,7 +39,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static struct pair shake(struct fixture *f, bool offers)
+static struct pair shake_hands(struct fixture *f, bool offers)
 {
     SSL *client = tls_new_client(f->member, NULL, NULL);
 
@@ -59,8 +59,8 @@ static void assert_refused(SSL *server, const uint8_t *proof, size_t len, const 
 
 static void a_proof_of_another_connection_is_refused(void **state)
 {
-    PAIR_AUTO struct pair a = shake(*state, true);
-    PAIR_AUTO struct pair b = shake(*state, true);
+    PAIR_AUTO struct pair a = shake_hands(*state, true);
+    PAIR_AUTO struct pair b = shake_hands(*state, true);
     struct fixture *f = *state;
     uint8_t proof[TLS_PROOF_BYTES];
 
@@ -71,7 +71,7 @@ static void a_proof_of_another_connection_is_refused(void **state)
 
 static void each_altered_byte_of_a_proof_is_refused(void **state)
 {
-    PAIR_AUTO struct pair p = shake(*state, true);
+    PAIR_AUTO struct pair p = shake_hands(*state, true);
     struct fixture *f = *state;
     uint8_t proof[TLS_PROOF_BYTES];
 
@@ -89,7 +89,7 @@ static void each_altered_byte_of_a_proof_is_refused(void **state)
 /* Whoever knows a key's public part alone, as others do that were called by it. */
 static void the_name_of_another_key_in_a_proof_is_refused(void **state)
 {
-    PAIR_AUTO struct pair p = shake(*state, true);
+    PAIR_AUTO struct pair p = shake_hands(*state, true);
     struct fixture *f = *state;
     uint8_t proof[TLS_PROOF_BYTES], other[TLS_PROOF_BYTES];
 
@@ -102,8 +102,8 @@ static void the_name_of_another_key_in_a_proof_is_refused(void **state)
 
 static void a_key_has_one_name_on_all_connections(void **state)
 {
-    PAIR_AUTO struct pair a = shake(*state, true);
-    PAIR_AUTO struct pair b = shake(*state, true);
+    PAIR_AUTO struct pair a = shake_hands(*state, true);
+    PAIR_AUTO struct pair b = shake_hands(*state, true);
     struct fixture *f = *state;
     uint8_t id[3][TLS_KEY_ID_BYTES], proof[TLS_PROOF_BYTES];
 
@@ -120,8 +120,8 @@ static void a_key_has_one_name_on_all_connections(void **state)
 static void only_a_client_that_offers_a_proof_is_asked_for_it(void **state)
 {
     static const uint8_t others[] = "\2h2\10http/1.1\7dvm-pro";
-    PAIR_AUTO struct pair a = shake(*state, true);
-    PAIR_AUTO struct pair b = shake(*state, false);
+    PAIR_AUTO struct pair a = shake_hands(*state, true);
+    PAIR_AUTO struct pair b = shake_hands(*state, false);
     struct fixture *f = *state;
     SSL *client = tls_new_client(f->member, NULL, NULL);
     PAIR_AUTO struct pair c = {0};

@@ -367,8 +367,8 @@ static bool on_parent(const struct core *c)
     return k && k->vpid == members_parent(&c->members);
 }
 
-/* The next process of a head whose end was seen comes soon. Only its children call it, so their
- * number limits what this costs: docs/head.md, Succession. */
+/* The next process of a head whose end was seen comes soon. Only those that had a link to it call,
+ * so their number limits what this costs: docs/head.md, Succession. */
 static uint64_t most_retry_ms(const struct core *c)
 {
     return c->head_ended ? CORE_RETRY_HEAD_MS : CORE_RETRY_MAX_MS;

@@ -38,7 +38,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static uint16_t start(struct fix *f, const struct world *w)
+static uint16_t start_server(struct fix *f, const struct world *w)
 {
     struct err err = {0};
     uint16_t port = 0;
@@ -48,7 +48,7 @@ static uint16_t start(struct fix *f, const struct world *w)
     return port;
 }
 
-static void call(struct fix *f, uint16_t port)
+static void call_server(struct fix *f, uint16_t port)
 {
     CALL(f, f->cli.conn = net_connect_tls(f->cli.net, "127.0.0.1", port, 10000));
     CALL(f, net_send(f->cli.net, f->cli.conn, "early", 5));
@@ -92,7 +92,7 @@ static void a_client_that_sends_something_else_is_not_reported(void **state)
     const struct world *w = *state;
     uint8_t frame[4 + TLS_PROOF_BYTES] = {0, 0, 0, TLS_PROOF_BYTES};
     struct fix f;
-    uint16_t port = start(&f, w);
+    uint16_t port = start_server(&f, w);
 
     memset(frame + 4, 0x5a, TLS_PROOF_BYTES); /* zeroes are a point of low order: valid at times */
     send_instead(&f, w, port, frame, sizeof(frame));
@@ -107,9 +107,9 @@ static void a_client_that_sends_something_else_is_not_reported(void **state)
 static void a_client_without_a_key_has_proved_none(void **state)
 {
     struct fix f;
-    uint16_t port = start(&f, *state);
+    uint16_t port = start_server(&f, *state);
 
-    call(&f, port);
+    call_server(&f, port);
     assert_memory_equal(f.srv.peer.key, nothing, sizeof(nothing));
     fix_fini(&f);
 }
@@ -119,12 +119,12 @@ static void the_owner_learns_the_key_and_gets_the_frames_after_the_proof(void **
     const struct world *w = *state;
     uint8_t first[TLS_KEY_ID_BYTES];
     struct fix f;
-    uint16_t port = start(&f, w);
+    uint16_t port = start_server(&f, w);
 
     net_prove(f.cli.net, w->held);
     net_prove(f.srv.net, w->held); /* for its own calls: it proves nothing here */
     f.srv.echo = true;
-    call(&f, port);
+    call_server(&f, port);
     assert_memory_not_equal(f.srv.peer.key, nothing, sizeof(nothing));
     assert_string_equal(f.srv.peer.name, "x-1");
     assert_memory_equal(f.cli.peer.key, nothing, sizeof(nothing));
@@ -132,9 +132,9 @@ static void the_owner_learns_the_key_and_gets_the_frames_after_the_proof(void **
     assert_memory_equal(f.cli.data.data, "early", 5);
     memcpy(first, f.srv.peer.key, sizeof(first));
     fix_fini(&f);
-    port = start(&f, w);
+    port = start_server(&f, w);
     net_prove(f.cli.net, w->held);
-    call(&f, port);
+    call_server(&f, port);
     assert_memory_equal(f.srv.peer.key, first, sizeof(first));
     fix_fini(&f);
 }
@@ -143,7 +143,7 @@ static void a_resumed_connection_has_its_own_proof(void **state)
 {
     const struct world *w = *state;
     struct fix f;
-    uint16_t port = start(&f, w);
+    uint16_t port = start_server(&f, w);
 
     net_prove(f.cli.net, w->held);
     for (int i = 1; i <= 2; i++) {

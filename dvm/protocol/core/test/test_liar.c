@@ -199,7 +199,7 @@ static void c25_the_next_head_knows_the_keys_that_the_former_one_has_seen(void *
 
 /* The second process of a vpid has the key of the first one, the third one has another
  * (dvm/sim/wire.c). */
-static void restart(struct sim *s, uint32_t vpid)
+static void restart_member(struct sim *s, uint32_t vpid)
 {
     sim_crash(s, vpid);
     sim_start(s, vpid);
@@ -209,7 +209,7 @@ static void a_new_process_with_the_key_ends_the_epoch_of_the_old_one_at_once(voi
 {
     struct sim *s = four_members();
 
-    restart(s, 4);
+    restart_member(s, 4);
     sim_for(s, API_FAULTS_LINK_GRACE_MS / 2);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4);
@@ -220,9 +220,9 @@ static void a_new_process_without_the_key_is_admitted_when_the_old_one_is_lost(v
 {
     struct sim *s = four_members();
 
-    restart(s, 4);
+    restart_member(s, 4);
     sim_for(s, API_FAULTS_LINK_GRACE_MS / 2);
-    restart(s, 4);
+    restart_member(s, 4);
     sim_for(s, API_FAULTS_LINK_GRACE_MS - 500);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 1);
     assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 4); /* the old one, as far as the head knows */
