@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A new head goes on with records that lack the last of what others have seen. */
+#include "dvm/protocol/core/local_private.h"
+#include "dvm/protocol/core/test/keepers.h"
+#include "dvm/protocol/wire/exit_code.h"
+
+/* The head ends. Vpid 1, which was cut off from it, is the only member that calls the next one. */
+static void go_on_with_old_records(struct sim *s)
+{
+    sim_crash(s, 0);
+    sim_heal(s);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        sim_partition(s, v, 1);
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    sim_for(s, 1500);
+}
+
+/* Vpid 1 does not know the job that vpid 3 has submitted. */
+static void c21_the_name_of_a_lost_job_is_not_given_again(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    uint64_t inc = core_inspect_epoch(sim_core(s, 0)).inc;
+    size_t lost, other;
+
+    cut_off(s, 1);
+    lost = sim_submit(s, 3, 1, 60000, 0);
+    sim_for(s, 2000); /* vpid 1 is left behind */
+    assert_true(sim_job(s, lost)->accepted);
+    go_on_with_old_records(s);
+    assert_true(core_inspect_epoch(sim_core(s, 0)).inc == inc);
+    other = sim_submit(s, 1, 1, 10, 5);
+    dvm_wait_job(s, other, 5);
+    assert_string_not_equal(sim_job(s, other)->nspace, sim_job(s, lost)->nspace);
+    sim_heal(s);
+    dvm_wait_job(s, lost, EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
+static bool jobs_have_ended(struct sim *s, void *arg)
+{
+    enum api_reason reason;
+    struct api_dvm d;
+    bool all = true;
+
+    if (core_dvm(sim_core(s, 0), &d, &reason, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < d.njobs; i++)
+        all &= job_state_over(d.jobs[i].state);
+    api_dvm_free(&d);
+    return all;
+}
+
+/* Vpid 1 is cut off while the second job, submitted at vpid 3, waits for the end of the first. */
+static struct sim *cut_while_one_waits(const struct sim_want *first, const struct sim_want *second,
+                                       size_t *job)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    sim_submit_job(s, 4, first);
+    sim_for(s, 100);
+    *job = sim_submit_job(s, 3, second);
+    sim_for(s, 100);
+    cut_off(s, 1);
+    return s;
+}
+
+/* By the records of vpid 1 a job waits for slots of vpid 5. It has run, and its submitter at vpid 3
+ * is gone, which would have to send its files. */
+static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter(void **state)
+{
+    const struct sim_want first = {.ranks = 2, .run_ms = 2000, .nhosts = 1, .hosts = {5}};
+    const struct sim_want second = {
+        .ranks = 1, .run_ms = 10, .nfiles = 1, .nhosts = 1, .hosts = {5}};
+    size_t job;
+    struct sim *s = cut_while_one_waits(&first, &second, &job);
+
+    dvm_wait_job(s, job, 0);
+    go_on_with_old_records(s);
+    assert_false(jobs_have_ended(s, NULL));
+    sim_heal(s);
+    sim_for(s, 10000); /* the others are back */
+    assert_true(sim_until(s, jobs_have_ended, NULL, 60000));
+    sim_destroy(s);
+}
+
+/* The same, and it runs: vpid 5 reports its ranks to a head that has not launched them. */
+static void c21_a_job_whose_launch_was_lost_with_the_head_ends(void **state)
+{
+    const struct sim_want first = {.ranks = 2, .run_ms = 500, .nhosts = 1, .hosts = {5}};
+    const struct sim_want second = {.ranks = 2, .run_ms = 30000, .nhosts = 1, .hosts = {5}};
+    size_t job;
+    struct sim *s = cut_while_one_waits(&first, &second, &job);
+
+    sim_for(s, 2000);
+    assert_int_equal(sim_ranks(s, 5), 2);
+    go_on_with_old_records(s);
+    sim_heal(s);
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    sim_for(s, 1000);
+    assert_int_equal(sim_ranks(s, 5), 0);
+    sim_destroy(s);
+}
+
+/* Vpid 5 reports the job with another daemon in the place of vpid 4. */
+static void c21_a_job_that_runs_by_another_map_than_the_heirs_ends(void **state)
+{
+    const struct sim_want want = {.ranks = 4, .run_ms = 60000, .nhosts = 2, .hosts = {4, 5}};
+    struct sim *s = boot_shape(MEMBERS, 8);
+    size_t job = sim_submit_job(s, 2, &want);
+    struct msg report = {.type = MSG_LOCAL_JOB};
+    struct job_node nodes[2];
+
+    sim_for(s, 500);
+    replace_head(s);
+    sim_for(s, 2000);
+    report.local_job.map = *local_find_any(sim_core(s, 5), sim_job(s, job)->nspace)->launch;
+    assert_int_equal(report.local_job.map.nnodes, 2);
+    memcpy(nodes, report.local_job.map.nodes, sizeof(nodes));
+    assert_int_equal(nodes[0].vpid, 4);
+    nodes[0].vpid = 3;
+    report.local_job.map.nodes = nodes;
+    core_time(sim_core(s, 5), sim_now(s), sim_now(s));
+    (void)core_inspect_send(sim_core(s, 5), VPID_HEAD, CLASS_CONTROL, &report);
+    sim_drain(s, 5);
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
+static void ask_to_leave(struct sim *s, uint32_t vpid)
+{
+    struct msg m = {.type = MSG_RELEASE_ME, .release_me = {.deadline_s = 60}};
+
+    core_time(sim_core(s, vpid), sim_now(s), sim_now(s));
+    (void)core_inspect_send(sim_core(s, vpid), VPID_HEAD, CLASS_CONTROL, &m);
+    sim_drain(s, vpid);
+}
+
+static bool has_campaigns(struct sim *s, void *arg)
+{
+    const size_t *n = arg;
+    enum api_reason reason;
+    struct api_dvm d;
+    bool all;
+
+    if (core_dvm(sim_core(s, 0), &d, &reason, NULL) < 0)
+        return false;
+    all = d.ncampaigns >= *n;
+    api_dvm_free(&d);
+    return all;
+}
+
+static void c21_the_name_of_a_lost_release_is_not_given_again(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    struct api_campaign x;
+    enum api_reason reason;
+    size_t one = 1;
+
+    cut_off(s, 1);
+    ask_to_leave(s, 3);
+    assert_true(sim_until(s, has_campaigns, &one, 10000));
+    assert_int_equal(core_campaign_get(sim_core(s, 0), "release-1", &x, &reason, NULL), 0);
+    api_campaign_free(&x);
+    go_on_with_old_records(s);
+    ask_to_leave(s, 1);
+    assert_true(sim_until(s, has_campaigns, &one, 10000));
+    assert_int_equal(core_campaign_get(sim_core(s, 0), "release-1", &x, &reason, NULL), -1);
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(c21_the_name_of_a_lost_job_is_not_given_again),
+        cmocka_unit_test(
+            c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),
+        cmocka_unit_test(c21_a_job_whose_launch_was_lost_with_the_head_ends),
+        cmocka_unit_test(c21_a_job_that_runs_by_another_map_than_the_heirs_ends),
+        cmocka_unit_test(c21_the_name_of_a_lost_release_is_not_given_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
