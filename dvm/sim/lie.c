@@ -103,16 +103,25 @@ static void put_greeting(struct buf *b, const struct frame *f, const struct msg 
     msg_encode(b, m);
 }
 
+/* As the head knows that vpid, which may be a joiner; a head that asks knows none. */
+static const struct members *table_with(struct sim *s, uint32_t who, uint32_t liar)
+{
+    const struct core *c = sim_core(s, VPID_HEAD);
+
+    if (!c || !members_get(core_inspect_members(c), who))
+        c = sim_core(s, liar);
+    return c && members_get(core_inspect_members(c), who) ? core_inspect_members(c) : NULL;
+}
+
 bool lie_call(struct sim *s, uint32_t liar, uint32_t to, uint32_t who, bool anew)
 {
-    const struct core *head = sim_core(s, VPID_HEAD);
-    const struct members *table = head ? core_inspect_members(head) : NULL;
+    const struct members *table = table_with(s, who, liar);
     struct msg bye = {.type = MSG_BYE};
     struct msg hello = {.type = MSG_HELLO};
     struct buf frames[2] = {{0}};
     struct frame f = {.traffic = CLASS_CONTROL, .src = who, .dst = to, .speaks = WIRE_EDITION};
 
-    if (!table || !members_get(table, who))
+    if (!table)
         return false;
     hello.hello = (struct msg_hello){.why = anew ? HELLO_JOIN : HELLO_RESUME,
                                      .cluster = (char *)"sim",

@@ -182,7 +182,7 @@
     X(BETTER_UNSEEN, "a new head does not wait for the best keeper, nor changes to a better one")  \
     X(LATE_GREETING, "a new head forgets a keeper of which another greeting comes late")           \
     X(EPOCH_AGAIN, "two heirs of the same records have the same epoch")                            \
-    X(ENDED_AGAIN, "a daemon does not end a job of a client that it does not know")                \
+    X(ENDED_AGAIN, "a daemon does not end a job whose client, or whose files, it no longer has")   \
     X(ASTRAY_UNSEEN, "a member has another broadcast by the number of an heir's and goes on")      \
     X(OTHER_MAP, "a head does not compare the map of a job with that of its daemons")              \
     X(REPORT_BELIEVED, "a head ends a job whose map a daemon reports that has no part in it")      \

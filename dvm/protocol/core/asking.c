@@ -142,6 +142,12 @@ static unsigned count_equal(const struct asking *a, const struct asking_caller *
     return n;
 }
 
+/* The head does not know the members' keys yet. A call with another key may be a lie. */
+static bool is_same_daemon(const struct asking_caller *x, uint32_t vpid, struct key_id key)
+{
+    return x->vpid == vpid && key_id_eq(x->key, key);
+}
+
 /* The best keeper calls again soon, and is waited for if no other has as much. */
 static void drop_caller(struct core *c, struct asking_caller *x)
 {
@@ -152,20 +158,20 @@ static void drop_caller(struct core *c, struct asking_caller *x)
         a->lost_ms = c->out.now_ms;
     DL_FOREACH(a->callers, y)
     {
-        y->former &= x->former || y->vpid != x->vpid;
+        y->former &= x->former || !is_same_daemon(y, x->vpid, x->key);
     }
     free_caller(a, x);
 }
 
 /* A daemon that calls again has given its earlier call up. But the greeting may be one of an even
  * earlier call, which was late: so a call that was answered is kept until the other one is. */
-static void leave_earlier(struct core *c, const struct msg_member *who)
+static void leave_earlier(struct core *c, const struct msg_member *who, struct key_id key)
 {
     struct asking_caller *x, *tmp;
 
     DL_FOREACH_SAFE(c->asking.callers, x, tmp)
     {
-        if (x->vpid != who->vpid || x->former)
+        if (!is_same_daemon(x, who->vpid, key) || x->former)
             continue;
         if (x->kept.ctr && epoch_eq(x->epoch, who->epoch))
             x->former = true;
@@ -174,13 +180,13 @@ static void leave_earlier(struct core *c, const struct msg_member *who)
     }
 }
 
-static void drop_former(struct asking *a, uint32_t vpid)
+static void drop_former(struct asking *a, const struct asking_caller *of)
 {
     struct asking_caller *x, *tmp;
 
     DL_FOREACH_SAFE(a->callers, x, tmp)
     {
-        if (x->vpid == vpid && x->former)
+        if (x->former && is_same_daemon(x, of->vpid, of->key))
             free_caller(a, x);
     }
 }
@@ -224,10 +230,11 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
 
     if (find_caller(a, at->conn))
         return;
-    leave_earlier(c, &m->hello.self);
+    leave_earlier(c, &m->hello.self, k->key);
     x = xcalloc(1, sizeof(*x));
     x->conn = at->conn;
     x->vpid = m->hello.self.vpid;
+    x->key = k->key;
     x->joins = m->hello.why == HELLO_JOIN;
     x->epoch = m->hello.self.epoch;
     x->version = m->hello.version;
@@ -249,7 +256,7 @@ void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept
     if (!x || x->joins)
         return;
     if (!x->former)
-        drop_former(&c->asking, x->vpid);
+        drop_former(&c->asking, x);
     x->kept = *m;
     x->answered = true;
     if (m->ctr)

@@ -368,12 +368,37 @@ bool core_stdin(const struct core *c, uint32_t client, const char **nspace, cons
     return true;
 }
 
+static bool has_targets(const struct client *x, const struct msg_files *m)
+{
+    bool same = x->ntargets == m->ntargets;
+
+    for (size_t i = 0; same && i < m->ntargets; i++)
+        same = x->targets[i].vpid == m->targets[i].vpid &&
+               epoch_eq(x->targets[i].epoch, m->targets[i].epoch);
+    return same;
+}
+
+/* A former head has sent them to other daemons, in records that are lost. A client sends them
+ * once. */
+static void tell_files_gone(struct core *c, const struct client *x)
+{
+    struct msg m = {.type = MSG_NO_FILES,
+                    .no_files = {x->nspace, 0, "its files went to the daemons of a former head"}};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
 static void take_files(struct core *c, const struct frame *f, struct msg *m)
 {
     struct client *x = of_job(c, m->files.client, m->files.nspace);
 
-    if (!x || x->gone || !x->nspace || x->targets)
+    if (!x || x->gone || !x->nspace)
         return;
+    if (x->targets) { /* a new head repeats them */
+        if (!has_targets(x, &m->files))
+            tell_files_gone(c, x);
+        return;
+    }
     x->ntargets = m->files.ntargets;
     x->targets = m->files.targets;
     m->files.targets = NULL; /* taken */

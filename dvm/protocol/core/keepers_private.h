@@ -79,6 +79,7 @@ bool keeper_gather(struct buf *coming, const struct msg_records *m);
 struct asking_caller {
     uint64_t conn;
     uint32_t vpid;
+    struct key_id key;
     struct buf hello; /* its HELLO waits for the answer */
     bool joins;       /* it is new, and has no records */
     bool answered;    /* with what it keeps, or with nothing */

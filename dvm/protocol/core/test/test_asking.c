@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A new head with keepers asks the members that call it: whose records it takes, how long it
  * waits, and what becomes of members that have seen more. */
-#include "dvm/protocol/core/local_private.h"
+#include "dvm/protocol/core/core_private.h"
 #include "dvm/protocol/core/test/keepers.h"
 #include "dvm/protocol/wire/exit_code.h"
 

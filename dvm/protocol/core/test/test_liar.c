@@ -7,10 +7,13 @@
 
 #include <cmocka.h>
 
+#include "dvm/protocol/core/core_private.h"
 #include "dvm/protocol/core/local_private.h"
 #include "dvm/protocol/core/test/dvm.h"
 #include "dvm/protocol/wire/msg/msg.h"
 #include "dvm/sim/lie.h"
+
+#include <utlist.h>
 
 /* Vpids 1 and 2 below the head, 3 and 4 below vpid 1. */
 static struct sim *four_members(void)
@@ -126,19 +129,25 @@ static void c25_a_member_cannot_call_the_head_as_a_new_process_of_another_vpid(v
 }
 
 /* Vpid 4 waits for vpid 5, which its campaign wants too. */
-static void c25_a_member_cannot_take_the_vpid_of_a_joiner(void **state)
+static struct sim *let_join(void)
 {
     uint32_t wanted[] = {4, 5};
     struct api_campaign_request r = {
         .sequence = 1, .kind = API_KIND_GROW, .deadline_s = 60, .ntargets = 2, .targets = wanted};
     struct sim *s = dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .more = 2});
-    struct epoch before;
 
     dvm_wait_wired(s, 3, 5000);
     dvm_put_campaign(s, "g", &r);
     sim_start(s, 4);
     sim_for(s, 1000);
-    before = target_of(s, 4).epoch;
+    return s;
+}
+
+static void c25_a_member_cannot_take_the_vpid_of_a_joiner(void **state)
+{
+    struct sim *s = let_join();
+    struct epoch before = target_of(s, 4).epoch;
+
     assert_false(epoch_none(before));
     call_as(s, VPID_HEAD, 4, true);
     sim_start(s, 5);
@@ -197,6 +206,61 @@ static void c25_the_next_head_knows_the_keys_that_the_former_one_has_seen(void *
     sim_destroy(s);
 }
 
+static const struct asking_caller *caller_of(struct sim *s, uint32_t vpid)
+{
+    const struct asking_caller *x;
+
+    DL_FOREACH(sim_core(s, VPID_HEAD)->asking.callers, x)
+    {
+        if (x->vpid == vpid && x->answered)
+            return x;
+    }
+    return NULL;
+}
+
+static bool has_called(struct sim *s, void *arg)
+{
+    return caller_of(s, *(uint32_t *)arg) != NULL;
+}
+
+/* The new head waits for vpid 2, which keeps records too, while vpid 4 calls as vpid 3. */
+static void c25_a_member_cannot_end_the_call_of_another_one_to_a_head_that_asks(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){
+        .members = 4, .started = 4, .slots = 1, .radix = 3, .disk = true, .keepers = true});
+    uint32_t vpid = 3;
+    uint64_t conn;
+
+    dvm_wait_wired(s, 4, 5000);
+    sim_stop(s, 2, true);
+    sim_crash(s, VPID_HEAD);
+    sim_start(s, VPID_HEAD);
+    assert_true(sim_until(s, has_called, &vpid, 5000));
+    conn = caller_of(s, 3)->conn;
+    assert_true(lie_call(s, 4, VPID_HEAD, 3, false));
+    sim_for(s, 100);
+    assert_true(sim_core(s, VPID_HEAD)->asking.on);
+    assert_non_null(caller_of(s, 3));
+    assert_true(caller_of(s, 3)->conn == conn);
+    sim_destroy(s);
+}
+
+/* A member without a key, which could not read them, comes between the two: here it only loses
+ * its key in the head's table. */
+static void an_add_has_no_keys_if_a_member_without_one_is_there_when_it_starts(void **state)
+{
+    for (int loses = 0; loses < 2; loses++) {
+        struct sim *s = let_join();
+
+        if (loses)
+            members_set_key(&sim_core(s, VPID_HEAD)->members, 2, (struct key_id){0, 0});
+        sim_start(s, 5);
+        dvm_wait_complete(s, "g", 10000);
+        assert_int_equal(key_id_none(members_key(core_inspect_members(sim_core(s, 1)), 4)), loses);
+        sim_destroy(s);
+    }
+}
+
 /* The second process of a vpid has the key of the first one, the third one has another
  * (dvm/sim/wire.c). */
 static void restart_member(struct sim *s, uint32_t vpid)
@@ -243,6 +307,8 @@ int main(void)
         cmocka_unit_test(c25_a_member_cannot_call_in_the_epoch_of_another_one),
         cmocka_unit_test(c25_a_member_cannot_confirm_by_a_call_that_another_one_has_left),
         cmocka_unit_test(c25_the_next_head_knows_the_keys_that_the_former_one_has_seen),
+        cmocka_unit_test(c25_a_member_cannot_end_the_call_of_another_one_to_a_head_that_asks),
+        cmocka_unit_test(an_add_has_no_keys_if_a_member_without_one_is_there_when_it_starts),
         cmocka_unit_test(a_new_process_with_the_key_ends_the_epoch_of_the_old_one_at_once),
         cmocka_unit_test(a_new_process_without_the_key_is_admitted_when_the_old_one_is_lost),
     };

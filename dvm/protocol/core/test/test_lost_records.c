@@ -102,6 +102,25 @@ static void c21_a_job_whose_launch_was_lost_with_the_head_ends(void **state)
     sim_destroy(s);
 }
 
+/* By the records of vpid 1 the job waits, but its files have gone to the daemon that was vpid 5. */
+static void c21_a_job_whose_files_went_to_another_daemon_ends(void **state)
+{
+    const struct sim_want first = {.ranks = 2, .run_ms = 500, .nhosts = 1, .hosts = {5}};
+    const struct sim_want second = {
+        .ranks = 2, .run_ms = 30000, .nfiles = 1, .nhosts = 1, .hosts = {5}};
+    size_t job;
+    struct sim *s = cut_while_one_waits(&first, &second, &job);
+
+    sim_for(s, 2000);
+    assert_int_equal(sim_ranks(s, 5), 2);
+    sim_crash(s, 5);
+    go_on_with_old_records(s);
+    sim_heal(s);
+    sim_start(s, 5);
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
 /* Vpid 5 reports the job with another daemon in the place of vpid 4. */
 static void c21_a_job_that_runs_by_another_map_than_the_heirs_ends(void **state)
 {
@@ -176,6 +195,7 @@ int main(void)
         cmocka_unit_test(
             c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),
         cmocka_unit_test(c21_a_job_whose_launch_was_lost_with_the_head_ends),
+        cmocka_unit_test(c21_a_job_whose_files_went_to_another_daemon_ends),
         cmocka_unit_test(c21_a_job_that_runs_by_another_map_than_the_heirs_ends),
         cmocka_unit_test(c21_the_name_of_a_lost_release_is_not_given_again),
     };

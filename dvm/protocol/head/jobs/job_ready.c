@@ -2,8 +2,8 @@
 /* Between a launch and the start of its ranks: every daemon of the job gets ready.
  *
  * In: READY of a daemon: it has the job's files, and its ranks can be started; NO_FILES: it cannot
- * have the files. Out: FILES to the submitter, whose client sends the files; START to all daemons
- * when all are ready.
+ * have the files, or the submitter has none any more. Out: FILES to the submitter, whose client
+ * sends the files; START to all daemons when all are ready.
  *
  * Invariants: no rank runs before every rank can. This comes after both boundaries of the
  * fence: the job is not held and not mapped anew any more. Lost daemons are not waited for; the
@@ -94,12 +94,19 @@ void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job_name 
     job_ready_check(js, j);
 }
 
+static bool is_preparing_for(const struct job *j, uint32_t submitter)
+{
+    return j && j->kept->accepted.submit_vpid == submitter && j->kept->state == JOB_PREPARING;
+}
+
 void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_files *m)
 {
     struct job *j = jobs_find(js, m->nspace);
     int node = find_node(j, from);
 
-    if (node >= 0)
+    if (m->errnum == 0 && is_preparing_for(j, from))
+        job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_LOST, "not started: %s", m->why);
+    else if (node >= 0)
         job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,
                  "not launched: its files cannot be put on %s (vpid %u): %s: %s",
                  j->map.nodes[node].host, from, m->why, strerror(m->errnum));

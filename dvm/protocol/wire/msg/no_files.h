@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* NO_FILES: to the head. The job's files cannot be put on the sender. */
+/* NO_FILES: to the head. The job's files cannot be put on the sender; or the sender's client cannot
+ * send them: it has sent them to other daemons. */
 #ifndef DVM_WIRE_MSG_NO_FILES_H
 #define DVM_WIRE_MSG_NO_FILES_H
 
@@ -7,8 +8,8 @@
 
 struct msg_no_files {
     char *nspace;
-    int errnum;
-    char *why; /* the step that failed */
+    int errnum; /* 0: of the submitter's daemon */
+    char *why;  /* the step that failed */
 };
 MSG_CODEC(no_files);
 MSG_OWNED(no_files);
