@@ -212,6 +212,24 @@ static void a_job_that_was_accepted_behind_another_waits_after_a_shrink_too(void
     sim_destroy(s);
 }
 
+static void a_job_starts_at_once_on_a_member_whose_shrink_is_cancelled(void **state)
+{
+    struct sim *s = new_dvm();
+    struct api_campaign c;
+    enum api_reason reason;
+
+    submit(s, 1, 3, 60000, 0, 0);
+    shrink_to_one(s);
+    submit(s, 2, 1, 60000, 0, 0);
+    assert_false(runs(s, 2));
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), "c", &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+    sim_for(s, 100);
+    assert_true(runs(s, 2));
+    sim_destroy(s);
+}
+
 static void a_job_with_no_wait_does_not_wait_behind_other_jobs(void **state)
 {
     struct sim *s = new_dvm();
@@ -237,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_job_that_never_fits_fails_at_once_behind_other_jobs_too),
         cmocka_unit_test(c26_a_job_that_is_too_large_since_a_shrink_waits_and_is_passed),
         cmocka_unit_test(a_job_that_was_accepted_behind_another_waits_after_a_shrink_too),
+        cmocka_unit_test(a_job_starts_at_once_on_a_member_whose_shrink_is_cancelled),
         cmocka_unit_test(a_job_with_no_wait_does_not_wait_behind_other_jobs),
     };
 
