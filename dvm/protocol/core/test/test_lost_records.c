@@ -121,11 +121,10 @@ static void c21_a_job_whose_files_went_to_another_daemon_ends(void **state)
     sim_destroy(s);
 }
 
-/* Vpid 5 reports the job with another daemon in the place of vpid 4. */
-static void c21_a_job_that_runs_by_another_map_than_the_heirs_ends(void **state)
+/* Vpid 5, or 3, reports the job of vpids 4 and 5 with vpid 3 in the place of 4. */
+static size_t report_another_map(struct sim *s, uint32_t from)
 {
     const struct sim_want want = {.ranks = 4, .run_ms = 60000, .nhosts = 2, .hosts = {4, 5}};
-    struct sim *s = boot_shape(MEMBERS, 8);
     size_t job = sim_submit_job(s, 2, &want);
     struct msg report = {.type = MSG_LOCAL_JOB};
     struct job_node nodes[2];
@@ -138,11 +137,40 @@ static void c21_a_job_that_runs_by_another_map_than_the_heirs_ends(void **state)
     memcpy(nodes, report.local_job.map.nodes, sizeof(nodes));
     assert_int_equal(nodes[0].vpid, 4);
     nodes[0].vpid = 3;
+    nodes[0].epoch = core_inspect_epoch(sim_core(s, 3)).ctr;
     report.local_job.map.nodes = nodes;
-    core_time(sim_core(s, 5), sim_now(s), sim_now(s));
-    (void)core_inspect_send(sim_core(s, 5), VPID_HEAD, CLASS_CONTROL, &report);
-    sim_drain(s, 5);
-    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    core_time(sim_core(s, from), sim_now(s), sim_now(s));
+    (void)core_inspect_send(sim_core(s, from), VPID_HEAD, CLASS_CONTROL, &report);
+    sim_drain(s, from);
+    return job;
+}
+
+static void c21_a_job_that_runs_by_another_map_than_the_heirs_ends(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    dvm_wait_job(s, report_another_map(s, 5), EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
+/* Vpid 3 gets JOB_ENDED. */
+static void note_end(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    struct frame f;
+
+    if (vpid == 3 && frame_decode(&c, &f, NULL) == 0 && f.type == MSG_JOB_ENDED)
+        *(bool *)arg = true;
+}
+
+static void c21_ranks_on_a_daemon_that_is_not_in_the_heirs_map_end(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 8);
+    bool told = false;
+
+    sim_watch(s, &(struct sim_hooks){.arg = &told, .frame = note_end});
+    dvm_wait_job(s, report_another_map(s, 3), EXIT_CODE_LOST);
+    assert_true(told);
     sim_destroy(s);
 }
 
@@ -197,6 +225,7 @@ int main(void)
         cmocka_unit_test(c21_a_job_whose_launch_was_lost_with_the_head_ends),
         cmocka_unit_test(c21_a_job_whose_files_went_to_another_daemon_ends),
         cmocka_unit_test(c21_a_job_that_runs_by_another_map_than_the_heirs_ends),
+        cmocka_unit_test(c21_ranks_on_a_daemon_that_is_not_in_the_heirs_map_end),
         cmocka_unit_test(c21_the_name_of_a_lost_release_is_not_given_again),
     };
 
