@@ -306,9 +306,23 @@ void sim_jump_clock(struct sim *s, uint32_t vpid, int64_t ms)
     s->nodes[vpid].wall_ms += ms;
 }
 
+static int64_t clock_ahead(const struct sim *s, const struct node *n)
+{
+    return n->wall_ms + (int64_t)(s->now - n->drifts_at) * n->drift_ppm / 1000000;
+}
+
+void sim_drift_clock(struct sim *s, uint32_t vpid, int64_t ppm)
+{
+    struct node *n = &s->nodes[vpid];
+
+    n->wall_ms = clock_ahead(s, n);
+    n->drift_ppm = ppm;
+    n->drifts_at = s->now;
+}
+
 void sim_clock(struct sim *s, uint32_t vpid)
 {
-    int64_t wall = (int64_t)s->now + s->nodes[vpid].wall_ms;
+    int64_t wall = (int64_t)s->now + clock_ahead(s, &s->nodes[vpid]);
 
     core_time(s->nodes[vpid].core, s->now, wall > 0 ? (uint64_t)wall : 0);
 }

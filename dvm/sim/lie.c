@@ -4,9 +4,10 @@
  *
  * In: a member with a lifeline. Out: one message to its parent, or a report to the head.
  *
- * The lies: a verb of the head for a job of another daemon, sent in the member's own name or in
- * that of the head; the report of another member's loss in its own name; the same report in the
- * name of the lost member; a call of the head or of another's parent in the name of that other one.
+ * The lies: a verb of the head for a job of another daemon, for a new job, or for the submitter of
+ * a job, sent in the member's own name or in that of the head; the report of another member's loss
+ * in its own name; the same report in the name of the lost member; the report that another member
+ * has left; a call of the head or of another's parent in the name of that other one.
  * All but calls go up the tree. A daemon believes its parent, so a member could harm the daemons
  * below it. A liar that is called back as a neighbour would answer nothing.
  *
@@ -72,6 +73,92 @@ static bool give_order(const struct lie *l, uint32_t src, char text[LIE_TEXT_MAX
     snprintf(text, LIE_TEXT_MAX, "vpid %u lies: %s for job %s at vpid %u, from vpid %u", l->vpid,
              msg_name(m.type), nspace, dst, src);
     return forge_frame(l, src, dst, &m);
+}
+
+/* The end or the state of another daemon's job, for its submitter. */
+static bool tell_submitter(const struct lie *l, uint32_t src, char text[LIE_TEXT_MAX])
+{
+    size_t n = sim_njobs(l->sim), i = n ? sim_random(l->sim, n) : 0;
+    const struct sim_job *j = n ? sim_job(l->sim, i) : NULL;
+    struct msg m = {.type = MSG_DONE};
+
+    if (!j || !j->accepted || j->done || !sim_job_waits(l->sim, i) || j->home == l->vpid)
+        return false;
+    if (sim_random(l->sim, 2))
+        m.done = (struct msg_done){
+            .nspace = (char *)j->nspace, .client = (uint32_t)i, .text = (char *)""};
+    else
+        m = (struct msg){.type = MSG_JOB_STATE,
+                         .job_state = {.nspace = (char *)j->nspace,
+                                       .client = (uint32_t)i,
+                                       .state = JOB_NEVER_LAUNCHED,
+                                       .reason = (char *)""}};
+    snprintf(text, LIE_TEXT_MAX, "vpid %u lies: %s for job %s, from vpid %u", l->vpid,
+             msg_name(m.type), j->nspace, src);
+    return forge_frame(l, src, j->home, &m);
+}
+
+/* A rank of a job that the head does not know. */
+static bool launch_job(const struct lie *l, uint32_t src, char text[LIE_TEXT_MAX])
+{
+    uint32_t dst = (uint32_t)sim_random(l->sim, l->vpid), zero = 0;
+    const struct core *to = sim_core(l->sim, dst);
+    char *argv[] = {(char *)"60000", (char *)"0", NULL}, *env[] = {NULL};
+    struct job_app app = {.argv = argv, .env = env, .cwd = (char *)"/", .nprocs = 1};
+    struct job_node node = {.vpid = dst, .host = (char *)"host"};
+    struct msg m = {.type = MSG_LAUNCH,
+                    .launch.map = {.nspace = (char *)"1.999999",
+                                   .version = core_inspect_members(l->liar)->version,
+                                   .home_vpid = JOB_NO_VPID,
+                                   .files_vpid = JOB_NO_VPID,
+                                   .spec = {.napps = 1,
+                                            .apps = &app,
+                                            .parent_nspace = (char *)"",
+                                            .stdin_rank = JOB_RANK_NONE},
+                                   .universe = 1,
+                                   .nnodes = 1,
+                                   .nodes = &node,
+                                   .nranks = 1,
+                                   .rank_node = &zero,
+                                   .rank_app = &zero}};
+
+    if (!to)
+        return false;
+    node.epoch = core_inspect_epoch(to).ctr;
+    snprintf(text, LIE_TEXT_MAX, "vpid %u lies: LAUNCH at vpid %u, from vpid %u", l->vpid, dst,
+             src);
+    return forge_frame(l, src, dst, &m);
+}
+
+static bool continue_job(const struct lie *l, uint32_t src, char text[LIE_TEXT_MAX])
+{
+    uint32_t dst = (uint32_t)sim_random(l->sim, l->vpid);
+    struct msg m = {.type = MSG_CONTINUE};
+    const char *nspace;
+    uint32_t rank;
+
+    if (!sim_some_rank(l->sim, dst, &nspace, &rank))
+        return false;
+    m.go_on = (struct msg_continue){(char *)nspace, JOB_RANK_ALL};
+    snprintf(text, LIE_TEXT_MAX, "vpid %u lies: CONTINUE for job %s at vpid %u, from vpid %u",
+             l->vpid, nspace, dst, src);
+    return forge_frame(l, src, dst, &m);
+}
+
+static bool report_departure(const struct lie *l, uint32_t who, char text[LIE_TEXT_MAX])
+{
+    const struct core *x = sim_core(l->sim, who);
+    struct msg m = {.type = MSG_GONE};
+
+    if (!x || epoch_none(core_inspect_epoch(x)))
+        return false;
+    m.gone.who = (struct msg_target){who, core_inspect_epoch(x)};
+    snprintf(text, LIE_TEXT_MAX, "vpid %u lies: vpid %u has left", l->vpid, who);
+    core_time(l->liar, sim_now(l->sim), sim_now(l->sim));
+    if (core_inspect_send(l->liar, VPID_HEAD, CLASS_CONTROL, &m) < 0)
+        return false;
+    sim_drain(l->sim, l->vpid);
+    return true;
 }
 
 /* From vpid `src`: the liar, or the daemon that it declares lost. */
@@ -199,4 +286,25 @@ bool lie_some(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
     if (!is_never_below(who, vpid, core_inspect_members(l.liar)->radix))
         return false;
     return report_loss(&l, who, d == 2 ? vpid : who, text);
+}
+
+bool lie_some_verb(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
+{
+    struct lie l = {s, sim_core(s, vpid), vpid};
+    uint32_t src = sim_random(s, 2) ? vpid : VPID_HEAD;
+    uint32_t who = vpid > 1 ? 1 + (uint32_t)sim_random(s, vpid - 1) : VPID_NONE;
+
+    if (!can_lie(&l))
+        return false;
+    switch (sim_random(s, 4)) {
+    case 0:
+        return tell_submitter(&l, src, text);
+    case 1:
+        return launch_job(&l, src, text);
+    case 2:
+        return continue_job(&l, src, text);
+    default:
+        return who != VPID_NONE && is_never_below(who, vpid, core_inspect_members(l.liar)->radix) &&
+               report_departure(&l, who, text);
+    }
 }

@@ -207,12 +207,15 @@ static bool send_burst(struct outage *o, char text[OUTAGE_TEXT_MAX])
     return true;
 }
 
+/* Half of the clocks that jump drift too from then on, by a tenth at most. */
 static bool jump_clock(struct outage *o, uint32_t v, char text[OUTAGE_TEXT_MAX])
 {
     int64_t ms = (int64_t)roll_dice(o, roll_dice(o, 2) ? 10000 : 100000000);
 
     if (roll_dice(o, 2))
         ms = -ms;
+    if (ms % 2)
+        sim_drift_clock(o->sim, v, ms % 100000);
     snprintf(text, OUTAGE_TEXT_MAX, "the wall clock of vpid %u jumps by %lld ms", v, (long long)ms);
     sim_jump_clock(o->sim, v, ms);
     return true;

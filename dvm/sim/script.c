@@ -581,7 +581,7 @@ static void inject_fault(struct script *s)
     if (done_since(s, 13) && roll_dice(s, 3) == 0)
         tell_lie(s, lie_some);
     if (done_since(s, 18) && roll_dice(s, 6) == 0)
-        tell_lie(s, lie_some_call);
+        tell_lie(s, done_since(s, 19) && roll_dice(s, 2) ? lie_some_verb : lie_some_call);
     if (done_since(s, 11) && roll_dice(s, 3) == 0) {
         fail_link(s);
         return;

@@ -87,7 +87,9 @@ struct node {
     uint8_t group;                   /* of a partition */
     uint64_t deadline;               /* of the core, after its last input */
     uint64_t stopped_at, stopped_ms; /* the last stop; the time of all before it */
-    int64_t wall_ms;                 /* what its wall clock is ahead */
+    int64_t wall_ms;                 /* what its wall clock was ahead at `drifts_at`, */
+    int64_t drift_ppm;               /* and how much faster it has been since then */
+    uint64_t drifts_at;
     size_t nprocs;                   /* ranks that run there */
     enum sim_interface interfaces[OUT_WAYS_MAX];
     struct sim_call calls[OUT_WAYS_MAX]; /* by one address alone that were refused */
