@@ -164,6 +164,7 @@
     X(REMAP_FAILS, "a job that has to be mapped anew fails")                                       \
     X(JUDGED_LATE, "a held job is judged by the size after the shrink")                            \
     X(DRAINING_KEPT, "a job that is mapped to a draining daemon is not mapped anew")               \
+    X(HOLD_ANEW, "the time of a hold begins anew when the job is held again")                      \
     X(HALF_HELD, "every second job is not held at the launch boundary")                            \
     X(WAIT_ENDS_JOBS, "a shrink that waits for jobs ends them")                                    \
     X(READY_EARLY, "a job is ready for its debugger when one daemon has reported")                 \

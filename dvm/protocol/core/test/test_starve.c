@@ -80,6 +80,66 @@ static void no_job_starves_in_a_storm_of_campaigns(void **state)
 }
 
 /* Epochs that end as soon as they are admitted do not raise the fence again and again. */
+static bool goes_on(struct sim *s, void *arg)
+{
+    return sim_job(s, *(size_t *)arg)->state != JOB_WAITING_FOR_DAEMONS;
+}
+
+/* Of vpid `first` and all above it. */
+static void begin_shrink(struct sim *s, const char *id, uint32_t first)
+{
+    uint32_t targets[] = {3, 4, 5, 6};
+    struct api_campaign_request r = {.sequence = 7 - first,
+                                     .kind = API_KIND_SHRINK,
+                                     .deadline_s = -1,
+                                     .ntargets = 7 - first,
+                                     .targets = &targets[first - 3]};
+
+    dvm_put_campaign(s, id, &r);
+}
+
+static bool removes(struct sim *s, void *arg)
+{
+    return dvm_phase(s, arg) == API_PHASE_REMOVING;
+}
+
+static void hang_while_removed(struct sim *s, const char *id, uint32_t vpid, uint64_t ms)
+{
+    assert_true(sim_until(s, removes, (char *)id, 5000));
+    sim_stop(s, vpid, true);
+    sim_for(s, ms);
+}
+
+/* Each shrink begins when the one before it is complete, since both name vpid 6. The first three
+ * hold the job for 27 s. A member that comes 4 s later would raise the fence again. */
+static void c5_the_time_of_a_hold_goes_on_when_the_job_is_held_again(void **state)
+{
+    static const char *const ids[] = {"a", "b", "c", "d"};
+    struct sim *s = boot(7, 6, 0);
+    size_t job;
+
+    dvm_wait_wired(s, 6, 5000);
+    for (uint32_t i = 0; i < 4; i++)
+        begin_shrink(s, ids[i], 6 - i);
+    job = sim_submit(s, 0, 1, 10, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        hang_while_removed(s, ids[i], 6 - i, 9000);
+        sim_stop(s, 6 - i, false);
+    }
+    hang_while_removed(s, "d", 3, 4000);
+    assert_false(goes_on(s, &job));
+    assert_int_equal(core_stats(sim_core(s, 0)).held_map, 4);
+    sim_crash(s, 2);
+    sim_start(s, 2);
+    sim_for(s, 4000);
+    assert_false(is(s, 2, MEMBER_WIRED));
+    sim_stop(s, 3, false);
+    dvm_wait_job(s, job, 0);
+    sim_for(s, 1000);
+    assert_true(is(s, 2, MEMBER_WIRED));
+    sim_destroy(s);
+}
+
 static void a_crash_looping_joiner_is_admitted_ever_later(void **state)
 {
     struct sim *s = boot(4, 3, 3);
@@ -282,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c6_a_shrink_is_complete_when_its_targets_have_left_themselves),
         cmocka_unit_test(no_job_starves_in_a_storm_of_campaigns),
+        cmocka_unit_test(c5_the_time_of_a_hold_goes_on_when_the_job_is_held_again),
         cmocka_unit_test(a_crash_looping_joiner_is_admitted_ever_later),
         cmocka_unit_test(a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait),
         cmocka_unit_test(c2_a_shrink_refuses_a_caller_that_is_not_wired),
