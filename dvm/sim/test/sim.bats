@@ -45,13 +45,15 @@ setup() {
     run -0 "$sim" --seed 1
 }
 
-@test "all 63 bits of a seed decide, and the largest seed is one" {
+@test "all 64 bits of a seed decide, and the largest seed is one" {
     "$sim" --seed 4294967297 --trace >"$BATS_TEST_TMPDIR/a"
     "$sim" --seed 1 --trace >"$BATS_TEST_TMPDIR/b"
     run ! cmp -s "$BATS_TEST_TMPDIR/a" "$BATS_TEST_TMPDIR/b"
-    run -0 "$sim" --seed 9223372036854775807
-    [[ $output == *"seeds 9223372036854775807 to 9223372036854775807"* ]]
-    run -2 "$sim" --seed 9223372036854775808
+    run -0 "$sim" --seed 18446744073709551615
+    [[ $output == *"seeds 18446744073709551615 to 18446744073709551615"* ]]
+    run -2 "$sim" --seed 18446744073709551616
+    run -2 "$sim" --seed 18446744073709551615 --seeds 2
+    [ "$output" = "sim: the last seed would be above 64 bits" ]
 }
 
 @test "the mutants have names, and only those are taken" {

@@ -287,9 +287,9 @@ static int option(struct run *r, int opt, const char *arg, const char **mutant)
 
     switch (opt) {
     case 's':
-        return number("seed", arg, 0, UINT64_MAX / 2, &r->seed);
+        return number("seed", arg, 0, UINT64_MAX, &r->seed);
     case 'n':
-        return number("seeds", arg, 1, UINT64_MAX / 2, &r->seeds);
+        return number("seeds", arg, 1, UINT64_MAX, &r->seeds);
     case 'v':
         rc = number("nodes", arg, 2, 2048, &n);
         r->nodes = (uint32_t)n;
@@ -355,6 +355,10 @@ int main(int argc, char **argv)
     }
     if (optind < argc || (r.nodes && r.nodes_max) || (r.trace && r.jobs > 1))
         return usage(stderr);
+    if (r.seeds - 1 > UINT64_MAX - r.seed) {
+        fprintf(stderr, "sim: the last seed would be above 64 bits\n");
+        return 2;
+    }
     if (mutant_choose(mutant, &err) < 0) {
         fprintf(stderr, "sim: %s\n", err.msg);
         return 2;

@@ -151,6 +151,12 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
     /* A daemon and a later head had the same number for two broadcasts. */
     replay_schedule(
         &(struct script_opts){.seed = 259109227278538, .generation = 17, .keepers = true});
+    /* A head whose best records end the incarnation went on with older ones; a job waited for files
+     * that its client had sent for a former head. */
+    replay_schedule(
+        &(struct script_opts){.seed = 102939233645594, .generation = 18, .keepers = true});
+    replay_schedule(
+        &(struct script_opts){.seed = 188085160812767, .generation = 18, .keepers = true});
     /* The checker: a member that had left was not in the older records of a volume. */
     replay_schedule(
         &(struct script_opts){.seed = 30, .generation = 17, .nodes = 8, .keepers = true});

@@ -218,6 +218,38 @@ static const struct asking_caller *caller_of(struct sim *s, uint32_t vpid)
     return NULL;
 }
 
+/* A caller with that certificate asks the head to admit it as vpid 4; returns its epoch. */
+static struct epoch call_with_role(struct sim *s, uint64_t conn, unsigned role)
+{
+    struct msg_member who = {4, {0, 0}, "host", "wire", 1, 1, 0, {0}, {0}};
+    struct msg m = {.type = MSG_HELLO,
+                    .hello = {.why = HELLO_JOIN, .cluster = "sim", .self = who, .alone = true}};
+    struct frame f = {.type = MSG_HELLO, .src = 4, .dst = VPID_NONE, .speaks = WIRE_EDITION};
+    const struct members *t = core_inspect_members(sim_core(s, VPID_HEAD));
+    BUF_AUTO struct buf b = {0};
+
+    buf_init(&b, MSG_TEXT_MAX);
+    frame_encode(&b, &f);
+    msg_encode(&b, &m);
+    sim_clock(s, VPID_HEAD);
+    core_conn_open(sim_core(s, VPID_HEAD), conn,
+                   &(struct core_conn){.incoming = true, .role = role, .cluster = "sim"});
+    core_conn_frame(sim_core(s, VPID_HEAD), conn, b.data, b.len);
+    sim_drain(s, VPID_HEAD);
+    return members_get(t, 4) ? members_epoch(t, members_get(t, 4)) : (struct epoch){0, 0};
+}
+
+static void c25_a_head_s_certificate_does_not_join_as_a_member(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 4, .started = 3});
+
+    dvm_wait_wired(s, 3, 5000);
+    assert_true(epoch_none(call_with_role(s, 1u << 20, API_ROLE_HEAD)));
+    assert_true(epoch_none(call_with_role(s, (1u << 20) + 1, API_ROLE_OPERATOR)));
+    assert_false(epoch_none(call_with_role(s, (1u << 20) + 2, API_ROLE_MEMBER)));
+    sim_destroy(s);
+}
+
 static bool has_called(struct sim *s, void *arg)
 {
     return caller_of(s, *(uint32_t *)arg) != NULL;
@@ -307,6 +339,7 @@ int main(void)
         cmocka_unit_test(c25_a_member_cannot_call_in_the_epoch_of_another_one),
         cmocka_unit_test(c25_a_member_cannot_confirm_by_a_call_that_another_one_has_left),
         cmocka_unit_test(c25_the_next_head_knows_the_keys_that_the_former_one_has_seen),
+        cmocka_unit_test(c25_a_head_s_certificate_does_not_join_as_a_member),
         cmocka_unit_test(c25_a_member_cannot_end_the_call_of_another_one_to_a_head_that_asks),
         cmocka_unit_test(an_add_has_no_keys_if_a_member_without_one_is_there_when_it_starts),
         cmocka_unit_test(a_new_process_with_the_key_ends_the_epoch_of_the_old_one_at_once),
