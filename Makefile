@@ -92,6 +92,9 @@ FUZZ_BINS := $(FUZZERS:%.c=$(BUILD)/fuzz/%) $(OPERATOR_FUZZ_BINS)
 CONTRACT_TESTS := $(shell awk '!/^\#/ { print $$1 }' ci/contract.txt 2>/dev/null | sort -u)
 MUTANT_TESTS := $(BUILD)/mutant/dvm/sim/test/mutants
 LOCAL_BATS := $(wildcard dvm/test/*.bats)
+# Strangers and crowds: in a network namespace of their own, if this user may make one.
+ATTACK_BATS := $(patsubst %,dvm/test/%.bats,crowd identity strangers)
+OWN_NET := $(shell unshare --net true 2>/dev/null && echo "unshare --net sh -c 'ip link set lo up && exec \"\$$@\"' sh")
 BENCHES := floor launcher links memory repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
@@ -279,7 +282,8 @@ soak-links: all ## 1,000 random faults of the links of a local DVM, 10 minutes; 
 	@SOAK_FAULTS=$${SOAK_FAULTS:-1000} SOAK_BYTES=$${SOAK_BYTES:-2000000} BATS_TEST_TIMEOUT=1500 $(BATS) dvm/test/soak.bats
 
 local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
-	@$(BATS) $(LOCAL_BATS)
+	@$(BATS) $(filter-out $(ATTACK_BATS),$(LOCAL_BATS))
+	@$(OWN_NET) $(BATS) $(ATTACK_BATS)
 
 api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs cannot be had)
 	@! command -v go >/dev/null || e2e/provider/kind/binaries.sh etcd kube-apiserver kube-controller-manager kubectl helm || \

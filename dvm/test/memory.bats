@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# One allocation of the head's process fails, also one of a library: either the DVM goes on and runs jobs, or the head ends with
-# exit code 1 and one line. MEMORY_POINTS and MEMORY_SEED say how many allocations and which; MEMORY_TABLE names a file for the
+# One allocation of the head's process, a member's or prun's fails, also one of a library: either all goes on and jobs run, or the
+# process ends with exit code 1 and one line. MEMORY_POINTS and MEMORY_SEED say how many allocations and which; MEMORY_TABLE names a file for the
 # table of all of them.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
@@ -19,7 +19,7 @@ setup_file() {
 setup() {
     top=$BATS_TEST_TMPDIR
     MEMORY_PRTED=$(readlink -f "$bin/prted")
-    export MEMORY_PRTED
+    export MEMORY_PRTED MEMORY_ROLE=head
     make_bin "$top/bin"
 }
 teardown() { end_left "$top"; }
@@ -32,14 +32,15 @@ end_left() {
     kill -KILL $left 2> /dev/null || true
 }
 
-# make_bin FOLDER: prte, and beside it a prted that preloads the shim into the first head of a DVM. The head is the child of a
-# process that `prte` does not know and so does not kill: it writes the head's exit code. The next head of the DVM has all memory.
+# make_bin FOLDER: prte, and beside it a prted that preloads the shim into the first head of a DVM, or its first member
+# (MEMORY_ROLE). That is the child of a process that `prte` does not know and so does not kill: it writes the exit code. The next
+# head of the DVM has all memory.
 make_bin() {
     mkdir -p "$1"
     cp "$(readlink -f "$bin/prte")" "$1/prte"
     cat > "$1/prted" << 'EOT'
 #!/usr/bin/env bash
-[[ " $* " == *" --role head "* ]] && mkfifo "$MEMORY_DIR/ended" 2> /dev/null || exec "$MEMORY_PRTED" "$@"
+[[ " $* " == *" --role $MEMORY_ROLE "* ]] && mkfifo "$MEMORY_DIR/ended" 2> /dev/null || exec "$MEMORY_PRTED" "$@"
 setsid bash -c '
     echo "$$" > "$MEMORY_DIR/pid"
     code=0
@@ -52,19 +53,19 @@ EOT
     chmod +x "$1/prted"
 }
 
-# run_point NUMBER: a DVM of one member and a job in it; the head's allocation NUMBER fails, none if it is 0.
+# run_point NUMBER: a DVM of one member and a job in it; allocation NUMBER of the head or the member fails, none if it is 0.
 run_point() {
     export MEMORY_DIR=$top/$1 MEMORY_FAIL=$1 DVM_SESSION_DIR=$top/$1/d
     mkdir "$MEMORY_DIR"
     if timeout --kill-after=5 60 "$top/bin/prte" start -n 1 --slots 1 > "$MEMORY_DIR/start" 2>&1; then
-        timeout --kill-after=5 60 "$bin/prun" -n 1 echo ran > "$MEMORY_DIR/job" 2>&1 || true
+        timeout --kill-after=5 60 "$bin/prun" --no-wait -n 1 echo ran > "$MEMORY_DIR/job" 2>&1 || true
         timeout --kill-after=5 60 "$top/bin/prte" stop > "$MEMORY_DIR/stop" 2>&1 || true
     fi
     timeout 30 tail --pid="$(cat "$MEMORY_DIR/pid")" -f /dev/null || true
     end_left "$DVM_SESSION_DIR"
 }
 
-# outcome NUMBER: of the head.
+# outcome NUMBER: of the head or the member.
 outcome() {
     local code lines
     code=$(cat "$top/$1/code" 2> /dev/null) || code=none
@@ -120,7 +121,7 @@ run_points() {
     wait "${running[@]}" || true
 }
 
-# allocations: of a head that gets all memory, from its start to its end.
+# allocations: of a daemon that gets all memory, from its start to its end.
 allocations() {
     run_point 0
     [ "$(outcome 0)" = survived ]
@@ -134,19 +135,54 @@ table() {
     while read -r n; do printf '%s\t%s\t%s\n' "$n" "$(outcome "$n")" "$(caller "$n")"; done
 }
 
-@test "whichever allocation of the head fails: the DVM runs jobs, or the head ends with exit code 1 and one line" {
+# check_points COUNT: of the daemon that MEMORY_ROLE names.
+check_points() {
     allocations
-    draw "${MEMORY_POINTS:-24}" "${MEMORY_SEED:-1}" "$total" > "$top/points"
+    draw "$1" "${MEMORY_SEED:-1}" "$total" > "$top/points"
     run_points < "$top/points"
     table < "$top/points" > "$top/table"
     [ -z "${MEMORY_TABLE:-}" ] || cp "$top/table" "$MEMORY_TABLE"
     cat "$top/table"
-    # Those of hwloc and of the loader of libraries are their own, and not all are checked; but the head ends.
+    # Those of hwloc and of the loader of libraries are their own, and not all are checked; but the daemon ends.
     run awk -F '\t' '$2 != "line" && $2 != "survived" && ($3 !~ /^(libhwloc\.so.*|ld-linux.*)$/ || $2 == "hung")' "$top/table"
     [ -z "$output" ]
     # The allocations did fail.
     grep -q "$(printf '\tline\t')" "$top/table"
+}
+
+@test "whichever allocation of the head fails: the DVM runs jobs, or the head ends with exit code 1 and one line" {
+    check_points "${MEMORY_POINTS:-24}"
     grep -q "$(printf '\tline\tlibpmix')" "$top/table"
+}
+
+@test "whichever allocation of a member fails: it runs jobs, or it ends with exit code 1 and one line" {
+    export MEMORY_ROLE=member
+    check_points "${MEMORY_POINTS:-12}"
+}
+
+# prun_point NUMBER: of prun; prints its exit code and how many lines said why.
+prun_point() {
+    local code=0
+    timeout --kill-after=5 60 env LD_PRELOAD="$MEMORY_SHIM" MEMORY_FAIL="$1" MEMORY_CALLS="$top/calls.$1" \
+        "$bin/prun" -n 1 echo ran > "$top/out.$1" 2> "$top/err.$1" || code=$?
+    echo "$code $(grep -c "$said" "$top/err.$1") $(cat "$top/out.$1")"
+}
+
+@test "whichever allocation of prun fails: the job has run, or prun ends with exit code 1 and one line" {
+    local n ended=0 answer
+    new_dvm_dir
+    start_dvm 1 --slots 2
+    run prun_point 0
+    [ "$output" = "0 0 ran" ]
+    total=$(cat "$top/calls.0")
+    for n in $(draw "${MEMORY_POINTS:-24}" "${MEMORY_SEED:-1}" "$total"); do
+        answer=$(prun_point "$n")
+        echo "$n: $answer"
+        [ "$answer" = "0 0 ran" ] || [ "${answer:0:3}" = "1 1" ]
+        ended=$((ended + ${answer:0:1}))
+    done
+    [ "$ended" -gt 0 ]
+    end_dvm
 }
 
 @test "a head that never again gets memory after an allocation has failed ends with exit code 1 and one line" {
