@@ -3,7 +3,8 @@
 # Compares docs/ with the source, about tests, PMIx and the operator: docs.sh [tests] [upcalls] [attributes] [reasons] [dashboard]
 #
 # tests: in PAGES, a name in double quotes has to be that of a bats test or a heading. A name in backticks with four
-# underscores or with "…" has to be that of a cmocka test; "…" stands for any text. A file in backticks has to exist.
+# underscores or with "…" has to be that of a cmocka test, unless it begins with dvm_, as metrics do; "…" stands for any
+# text. A file in backticks has to exist.
 # upcalls: each entry of the library's server module, and each that we set, is in the table of docs/pmix.md.
 # attributes: each one in dvm/host/pmix is in a table of docs/pmix.md or docs/pmix/ with the columns "attribute", "since"
 # and "tested by"; these columns agree with the header that the compiler finds.
@@ -16,7 +17,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${DOCS_ROOT:-$here/..}"
 shopt -s nullglob
 readonly PMIX=docs/pmix.md PMIX_PAGES=(docs/pmix.md docs/pmix/*.md)
-readonly PAGES=("${PMIX_PAGES[@]}" docs/cleanup.md docs/seeds.md docs/prun.md docs/prun/*.md docs/protocol/*.md)
+readonly PAGES=("${PMIX_PAGES[@]}" docs/{cleanup,head,prun,security,seeds,simulator}.md docs/prun/*.md docs/protocol/*.md)
 CC=${CC:-gcc}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -61,6 +62,8 @@ said() {
                 word = part[i]
                 if (word ~ /^[a-z0-9_\/.-]+\.(bats|c|h|sh)$/)
                     take("file", word)
+                else if (word ~ /^dvm_/)
+                    continue
                 else if (word ~ /^[a-z0-9_]*_[a-z0-9_…]*…$/ || (word ~ /^[a-z0-9_…]+$/ && gsub(/_/, "_", word) >= 4))
                     take("test", part[i])
             }

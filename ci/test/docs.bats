@@ -8,7 +8,7 @@ setup() {
     export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
     mkdir -p "$DOCS_ROOT"/{docs/{pmix,operator},dvm/host/pmix/test,dvm/test,operator/{status,metrics},charts/dvm-operator}
     cd "$DOCS_ROOT" || exit
-    touch docs/cleanup.md docs/seeds.md
+    touch docs/{cleanup,head,security,seeds,simulator}.md
     printf '# prun\n' > docs/prun.md
     printf '%s\n' '@test "a job that $runs is \"told\" about" {' '}' > dvm/test/local.bats
     cat > dvm/host/pmix/test/test_one.c << 'C'
@@ -76,6 +76,17 @@ refused() {
 @test "a function that no list of tests has is no test" {
     echo '`a_test_that_nobody_runs_today`' >> docs/pmix.md
     refused tests 'there is no test a_test_that_nobody_runs_today'
+}
+
+@test "a wrong name is refused on the pages on security, the head and the simulator, and a metric is no test" {
+    local page
+    for page in docs/{security,head,simulator}.md; do
+        echo '| anybody | refused | `a_stranger_…` |' > "$page"
+        refused tests "$page:1: there is no test a_stranger_…"
+        [ "${#lines[@]}" -eq 1 ] || { echo "$output"; return 1; }
+        echo '`dvm_keepers_left_behind_total`' > "$page"
+        "$docs" tests
+    done
 }
 
 @test "a file that is not there is refused" {
