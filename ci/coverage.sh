@@ -44,12 +44,12 @@ measure() { # NAME: of the files that it writes
 
 # Name, lines reached and all, branches reached and all; a line per module, the sum last.
 table() { # NAME LINES_MIN BRANCHES_MIN
-    jq -r '.files[] | [(.filename | split("/")[1]), .line_covered, .line_total, .branch_covered, .branch_total] | @tsv' \
+    jq -r '.files[] | [(.filename | split("/")[1:-1] | join("/")), .line_covered, .line_total, .branch_covered, .branch_total] | @tsv' \
         "$build/$1.json" |
         awk -v order="$modules" -v lines_min="$2" -v branches_min="$3" '
             function percent(n, of) { return of ? 100 * n / of : 100 }
             function row(name, l, ln, b, bn) {
-                printf "%-8s %6d of %6d lines %6.1f %%  %6d of %6d branches %6.1f %%\n", name, l, ln, percent(l, ln),
+                printf "%-25s %6d of %6d lines %6.1f %%  %6d of %6d branches %6.1f %%\n", name, l, ln, percent(l, ln),
                     b, bn, percent(b, bn)
             }
             { l[$1] += $2; ln[$1] += $3; b[$1] += $4; bn[$1] += $5; L += $2; LN += $3; B += $4; BN += $5 }

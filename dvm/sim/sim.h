@@ -159,7 +159,7 @@ const struct sim_call *sim_hasty_call(const struct sim *s, uint32_t vpid);
 void sim_jump_clock(struct sim *s, uint32_t vpid, int64_t ms); /* its wall clock only */
 /* From now on it is faster by so many millionths, or slower. */
 void sim_drift_clock(struct sim *s, uint32_t vpid, int64_t ppm);
-void sim_clock(struct sim *s, uint32_t vpid);                  /* core_time() by its clocks */
+void sim_clock(struct sim *s, uint32_t vpid); /* core_time() by its clocks */
 /* `from` lies: the frame goes to its neighbour `to` as it is. False: no connection joins them. */
 bool sim_forge(struct sim *s, uint32_t from, uint32_t to, const struct buf *frame);
 /* `from` lies: it calls `to` beside its own connections, and sends these two frames. */

@@ -90,7 +90,7 @@ struct node {
     int64_t wall_ms;                 /* what its wall clock was ahead at `drifts_at`, */
     int64_t drift_ppm;               /* and how much faster it has been since then */
     uint64_t drifts_at;
-    size_t nprocs;                   /* ranks that run there */
+    size_t nprocs; /* ranks that run there */
     enum sim_interface interfaces[OUT_WAYS_MAX];
     struct sim_call calls[OUT_WAYS_MAX]; /* by one address alone that were refused */
     struct ev *held;                     /* inputs that came while it was stopped */

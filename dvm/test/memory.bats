@@ -169,13 +169,13 @@ prun_point() {
 }
 
 @test "whichever allocation of prun fails: the job has run, or prun ends with exit code 1 and one line" {
-    local n ended=0 answer
+    local n last ended=0 answer
     new_dvm_dir
     start_dvm 1 --slots 2
     run prun_point 0
     [ "$output" = "0 0 ran" ]
-    total=$(cat "$top/calls.0")
-    for n in $(draw "${MEMORY_POINTS:-24}" "${MEMORY_SEED:-1}" "$total"); do
+    last=$(cat "$top/calls.0")
+    for n in $(draw "${MEMORY_POINTS:-24}" "${MEMORY_SEED:-1}" "$last"); do
         answer=$(prun_point "$n")
         echo "$n: $answer"
         [ "$answer" = "0 0 ran" ] || [ "${answer:0:3}" = "1 1" ]

@@ -199,15 +199,16 @@ static void note_first(uint64_t *at_ms, uint64_t now_ms)
 
 static void note_seen(struct asking *a, const struct asking_caller *x)
 {
-    struct asking_seen *s = a->seen, *end = a->seen + a->nseen;
+    struct asking_seen *s;
+    size_t i = 0;
 
-    while (s < end && s->vpid != x->vpid)
-        s++;
-    if (s == end) {
+    while (i < a->nseen && a->seen[i].vpid != x->vpid)
+        i++;
+    if (i == a->nseen) {
         a->seen = xrealloc(a->seen, (a->nseen + 1) * sizeof(*a->seen));
-        s = &a->seen[a->nseen++];
-        *s = (struct asking_seen){.vpid = x->vpid};
+        a->seen[a->nseen++] = (struct asking_seen){.vpid = x->vpid};
     }
+    s = &a->seen[i];
     if (!epoch_eq(s->epoch, x->epoch) || x->version > s->version)
         *s = (struct asking_seen){x->vpid, x->epoch, x->version};
 }
