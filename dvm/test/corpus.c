@@ -215,12 +215,15 @@ static void everything(const char *dir, const struct scene *s)
     buf_init(&b, MSG_DATA_MAX);
     buf_put_u8(&b, (uint8_t)s->kind);
     put_frame(&b, s, s->kind == SCENE_JOINER ? MSG_WELCOME : MSG_HELLO);
+    if (s->kind == SCENE_NEW_HEAD)
+        put_frame(&b, s, MSG_KEPT);
     for (unsigned type = MSG_REFUSE + 1; type < MSG_TYPES; type++)
         put_frame(&b, s, type);
     write_entry(dir, "fuzz_core", name, &b);
 }
 
-/* Every type in every scene, after a greeting where one is due. */
+/* Every type in every scene, after a greeting where one is due. A new head takes the records of a
+ * keeper only. */
 static void scenes(const char *dir)
 {
     make_folder(dir, "fuzz_core");
@@ -239,6 +242,8 @@ static void scenes(const char *dir)
                 put_frame(&b, &s, MSG_WELCOME);
             if ((kind == SCENE_HEAD_STRANGER || kind == SCENE_MEMBER_STRANGER) && type != MSG_HELLO)
                 put_frame(&b, &s, MSG_HELLO);
+            if (kind == SCENE_NEW_HEAD && type == MSG_RECORDS)
+                put_frame(&b, &s, MSG_KEPT);
             put_frame(&b, &s, type);
             write_entry(dir, "fuzz_core", name, &b);
         }

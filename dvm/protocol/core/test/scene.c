@@ -11,17 +11,45 @@
 #define MEMBERS 4
 #define FIRST_CONN 1000000u
 
+static bool has_keeper(enum scene_kind kind)
+{
+    return kind >= SCENE_HEAD_KEEPER;
+}
+
+static void note_records(struct scene *s, struct cur *c)
+{
+    struct msg m;
+
+    if (msg_decode(c, MSG_RECORDS, &m, NULL) < 0)
+        return;
+    s->kept.stream = m.records.stream;
+    s->kept.seq = m.records.seq;
+    msg_free(&m);
+}
+
 static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
 {
     struct scene *s = arg;
     struct cur c = cur_of(data, len);
     struct frame f;
 
-    if (frame_decode(&c, &f, NULL) == 0 && f.src <= MEMBERS && !msg_is_routed(f.type))
-        s->links[vpid][f.src] = conn;
+    if (frame_decode(&c, &f, NULL) < 0 || f.src > MEMBERS || msg_is_routed(f.type))
+        return;
+    s->links[vpid][f.src] = conn;
+    s->greeted |= f.type == MSG_HELLO && vpid == VPID_HEAD;
+    if (f.type == MSG_RECORDS && f.src == VPID_HEAD)
+        note_records(s, &c);
 }
 
-static void start_work(struct sim *sim)
+static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct scene *s = arg;
+
+    if (vpid == 1 && act->kind == OUT_CONNECT)
+        s->called = act->connect.conn;
+}
+
+static void start_shrink(struct sim *sim)
 {
     struct api_campaign_request r = {.sequence = 1,
                                      .drain_mode = API_DRAIN_WAIT,
@@ -31,8 +59,6 @@ static void start_work(struct sim *sim)
     struct api_campaign c;
     enum api_reason reason;
 
-    sim_submit(sim, 1, MEMBERS, 1u << 30, 0);
-    sim_for(sim, 100);
     if (core_campaign_put(sim_core(sim, 0), "c", &r, &c, &reason, NULL) < 0)
         abort();
     api_campaign_free(&c);
@@ -42,17 +68,38 @@ static void start_work(struct sim *sim)
 
 static void open_sim(struct scene *s)
 {
-    struct sim_opts o = {
-        .nodes = MEMBERS + 1, .radix = 2, .slots = 1, .size = MEMBERS, .seed = 1, .delay_ms = 3};
-    struct sim_hooks h = {.arg = s, .frame = on_frame};
+    uint32_t members = has_keeper(s->kind) ? 1 : MEMBERS;
+    struct sim_opts o = {.nodes = members + 1,
+                         .radix = 2,
+                         .slots = 1,
+                         .size = members,
+                         .seed = 1,
+                         .delay_ms = 3,
+                         .keepers = has_keeper(s->kind)};
+    struct sim_hooks h = {.arg = s, .frame = on_frame, .action = on_action};
 
     s->sim = sim_create(&o);
     sim_watch(s->sim, &h);
-    for (uint32_t v = 0; v <= MEMBERS; v++)
+    for (uint32_t v = 0; v <= members; v++)
         sim_start(s->sim, v);
     sim_for(s->sim, 500);
-    start_work(s->sim);
+    sim_submit(s->sim, 1, members, 1u << 30, 0);
+    sim_for(s->sim, 100);
+    if (!has_keeper(s->kind))
+        start_shrink(s->sim);
     s->core = sim_core(s->sim, s->self);
+    s->kept.ctr = core_inspect_epoch(sim_core(s->sim, VPID_HEAD)).ctr;
+    s->kept.callers = 1;
+    s->kept.child = true;
+}
+
+static void note_sent(struct scene *s, const struct out_send *send)
+{
+    struct cur c = cur_of(send->frame.data, send->frame.len);
+    struct frame f;
+
+    if (send->conn == s->conn && frame_decode(&c, &f, NULL) == 0 && f.type == MSG_RECORDS)
+        note_records(s, &c);
 }
 
 static void drain(struct scene *s, struct scene_answer *a)
@@ -61,6 +108,8 @@ static void drain(struct scene *s, struct scene_answer *a)
 
     while (core_next(s->core, &act)) {
         a->acts++;
+        if (act.kind == OUT_SEND && s->kind == SCENE_HEAD_KEEPER)
+            note_sent(s, &act.send);
         if (act.kind == OUT_CONNECT && !s->sim)
             s->conn = act.connect.conn;
         if (act.kind == OUT_CLOSE && act.close.conn == s->conn)
@@ -106,13 +155,54 @@ static void open_stranger(struct scene *s)
     drain(s, &a);
 }
 
+static bool has_called(struct sim *sim, void *arg)
+{
+    return ((struct scene *)arg)->called;
+}
+
+static bool has_greeted(struct sim *sim, void *arg)
+{
+    return ((struct scene *)arg)->greeted;
+}
+
+/* The connection opens; vpid 1 greets the next head. */
+static void open_caller(struct scene *s)
+{
+    struct scene_answer a = {0};
+
+    s->called = 0;
+    sim_crash(s->sim, VPID_HEAD);
+    if (!sim_until(s->sim, has_called, s, 10000))
+        abort();
+    s->conn = s->called;
+    s->peer_epoch.ctr++;
+    core_conn_open(s->core, s->conn, &(struct core_conn){.role = API_ROLE_HEAD, .cluster = "sim"});
+    drain(s, &a);
+}
+
+/* It has asked vpid 1, and no answer has come. */
+static void open_new_head(struct scene *s)
+{
+    buf_init(&s->records, RECORD_SNAPSHOT_MAX);
+    core_snapshot(s->core, &s->records);
+    sim_crash(s->sim, VPID_HEAD);
+    s->greeted = false;
+    sim_start(s->sim, VPID_HEAD);
+    if (!sim_until(s->sim, has_greeted, s, 10000))
+        abort();
+    s->core = sim_core(s->sim, VPID_HEAD);
+    s->conn = s->links[VPID_HEAD][1];
+}
+
 void scene_open(struct scene *s, enum scene_kind kind)
 {
     static const struct {
         uint32_t self, peer;
         bool stranger;
     } who[] = {{0, 1, false}, {0, MEMBERS + 1, true}, {1, 0, false},
-               {1, 3, false}, {1, 3, true},           {MEMBERS + 1, 0, false}};
+               {1, 3, false}, {1, 3, true},           {MEMBERS + 1, 0, false},
+               {0, 1, false}, {1, 0, false},          {1, 0, false},
+               {0, 1, false}};
 
     memset(s, 0, sizeof(*s));
     s->kind = kind;
@@ -129,10 +219,15 @@ void scene_open(struct scene *s, enum scene_kind kind)
     s->conn = s->peer <= MEMBERS ? s->links[s->self][s->peer] : 0;
     if (who[kind].stranger)
         open_stranger(s);
+    if (kind == SCENE_KEEPER_CALLER)
+        open_caller(s);
+    if (kind == SCENE_NEW_HEAD)
+        open_new_head(s);
 }
 
 void scene_close(struct scene *s)
 {
+    buf_free(&s->records);
     if (s->sim)
         sim_destroy(s->sim);
     else
@@ -141,9 +236,13 @@ void scene_close(struct scene *s)
 
 void scene_input(struct scene *s, const uint8_t *data, size_t len, struct scene_answer *a)
 {
+    bool up = core_inspect_up(s->core, s->conn);
+
     memset(a, 0, sizeof(*a));
     core_conn_frame(s->core, s->conn, data, len);
     drain(s, a);
+    a->held = core_holds(s->core);
+    a->closed |= a->held && up && !core_inspect_up(s->core, s->conn);
 }
 
 /* The peer greets again as it did the first time. */
@@ -173,10 +272,12 @@ static void greet(struct scene *s)
 void scene_again(struct scene *s)
 {
     enum scene_kind kind = s->kind;
+    bool greets = kind == SCENE_HEAD_MEMBER || kind == SCENE_MEMBER_CHILD ||
+                  kind == SCENE_HEAD_KEEPER || kind == SCENE_NEW_HEAD;
 
     if (kind == SCENE_HEAD_STRANGER || kind == SCENE_MEMBER_STRANGER) {
         open_stranger(s);
-    } else if (kind == SCENE_HEAD_MEMBER || kind == SCENE_MEMBER_CHILD) {
+    } else if (greets && !core_holds(s->core)) {
         greet(s);
     } else {
         scene_close(s);
@@ -198,6 +299,25 @@ static void put_nidmap(struct buf *b, struct msg *m)
     members_free(&t);
     m->snapshot.table = b->data;
     m->snapshot.len = b->len;
+}
+
+/* RECORDS are the next group of the stream, or all of them. */
+static void set_kept(const struct scene *s, struct msg *m)
+{
+    bool all = s->kind == SCENE_NEW_HEAD;
+
+    if (m->type == MSG_KEPT)
+        m->kept = s->kept;
+    if (m->type != MSG_RECORDS)
+        return;
+    m->records.stream = s->kept.stream;
+    m->records.seq = s->kept.seq + !all;
+    m->records.begins = true;
+    m->records.snapshot = all;
+    if (all) {
+        m->records.data = s->records.data;
+        m->records.len = s->records.len;
+    }
 }
 
 void scene_frame(const struct scene *s, unsigned type, struct buf *b)
@@ -233,6 +353,8 @@ void scene_frame(const struct scene *s, unsigned type, struct buf *b)
         m.welcome.self = me;
         m.welcome.epoch = epoch_none(own) ? (struct epoch){s->peer_epoch.inc, 77} : own;
     }
+    if (has_keeper(s->kind))
+        set_kept(s, &m);
     frame_encode(b, &f);
     msg_encode(b, &m);
 }

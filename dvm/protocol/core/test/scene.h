@@ -16,6 +16,11 @@ enum scene_kind {
     SCENE_MEMBER_CHILD,    /* vpid 1; the peer is vpid 3, its child */
     SCENE_MEMBER_STRANGER, /* vpid 1; a daemon that has not greeted yet */
     SCENE_JOINER,          /* vpid 5, which calls home; the peer is the head, WELCOME is due */
+    /* In a DVM of a head and vpid 1, which keeps its records. */
+    SCENE_HEAD_KEEPER,   /* the head, which streams them; the peer is their keeper */
+    SCENE_KEEPER_HEAD,   /* their keeper; the peer is the head */
+    SCENE_KEEPER_CALLER, /* the same, which has called the next head; RECORDS_ASK is due */
+    SCENE_NEW_HEAD,      /* it asks for them; the peer is their keeper, which has called */
     SCENES
 };
 
@@ -29,11 +34,16 @@ struct scene {
     uint64_t conn;
     uint64_t conns; /* made by the test */
     uint64_t links[8][8];
+    struct msg_kept kept; /* what vpid 1 has answered, or would */
+    struct buf records;   /* all of them, as a keeper sends them to a new head */
+    uint64_t called;      /* the last connection that vpid 1 has asked for */
+    bool greeted;         /* a HELLO has come to the head since this was false */
 };
 
 struct scene_answer { /* the consequences of one input */
     char why[512];    /* logged texts, one after the other */
     bool closed;      /* the link */
+    bool held;        /* actions wait for a keeper; the texts are among them */
     size_t acts;
 };
 
