@@ -201,6 +201,7 @@
     X(ALL_LEFT_BEHIND, "a keeper that hangs is left behind with all others")                       \
     X(UNTOLD, "a shrink removes daemons that do not know yet what became of their clients' jobs")  \
     X(KEPT_WAITING, "a shrink does not give jobs back that wait")                                  \
+    X(GIVEN_BACK_STAYS, "a job that a shrink gives back to its prun stays in the queue")           \
     /* of the operator */                                                                          \
     X(CAUSE_UNTOLD, "the event of a lost daemon has no cause")                                     \
     X(NO_SLOTS_NEEDED, "the status calls a DVM without slots available")                           \

@@ -109,6 +109,7 @@ static const struct row rows[] = {
     {"effects-first", "accepted-is-kept", 100, 0},
     {"heir-same-epoch", "one-head", 100, 0},
     {"start-unrepeated", "nobody-parked-forever", 100, 1200},
+    {"given-back-stays", "runs-once", 100, 0},
 };
 
 /* Of these seeds, those whose head has keepers and a volume. */
@@ -155,6 +156,7 @@ static const char *const invariants[] = {
     "ready-is-true",
     "jobs-survive",
     "accepted-is-kept",
+    "runs-once",
     "one-head",
     "volume-is-last",
 };
