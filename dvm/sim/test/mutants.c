@@ -90,9 +90,9 @@ static const struct row rows[] = {
     {"unrecorded", "journal-is-the-state", 100, 0},
     {"campaign-unkept", "journal-is-the-state", 100, 0},
     {"campaign-unrecorded", "journal-is-the-state", 100, 0},
-    {"any-is-head", "nobody-parked-forever", 100, 1650},
+    {"any-is-head", "nobody-parked-forever", 100, 800},
     {"key-unasked", "unrelated-loss", 100, 0},
-    {"head-from-below", "one-terminal-event", 100, 1450},
+    {"head-from-below", "one-terminal-event", 100, 600},
     {"trust-source", "unrelated-loss", 100, 0},
     {"any-tells-loss", "unrelated-loss", 100, 0},
     {"held-fails", "resize-fails-no-job", 100, 0},
@@ -108,7 +108,7 @@ static const struct row rows[] = {
     {"heir-forgets-jobs", "accepted-is-kept", 100, 0},
     {"effects-first", "accepted-is-kept", 100, 0},
     {"heir-same-epoch", "one-head", 100, 0},
-    {"start-unrepeated", "nobody-parked-forever", 100, 1200},
+    {"start-unrepeated", "nobody-parked-forever", 100, 1500},
     {"given-back-stays", "runs-once", 100, 0},
 };
 

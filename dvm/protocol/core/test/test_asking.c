@@ -442,7 +442,10 @@ static void forge_call(struct sim *s)
     sim_clock(s, 0);
     core_conn_open(
         sim_core(s, 0), conn,
-        &(struct core_conn){.incoming = true, .role = API_ROLE_MEMBER, .cluster = "sim"});
+        &(struct core_conn){.incoming = true,
+                            .role = API_ROLE_MEMBER,
+                            .cluster = "sim",
+                            .key = members_key(core_inspect_members(sim_core(s, 1)), 2)});
     core_conn_frame(sim_core(s, 0), conn, b.data, b.len);
     sim_drain(s, 0);
 }
