@@ -63,7 +63,6 @@ static const struct row rows[] = {
     {"slot-twice", "slots-balance", 100, 0},
     {"slots-kept", "slots-balance", 100, 0},
     {"cpus-kept", "cpus-balance", 100, 0},
-    {"no-replay", "nobody-starves", 100, 750},
     {"loss-told-again", "loss-once", 200, 600},
     {"loss-ends-held", "unrelated-loss", 100, 200},
     {"loss-ends-batch", "unrelated-loss", 100, 0},
@@ -109,6 +108,9 @@ static const struct row rows[] = {
     {"effects-first", "accepted-is-kept", 100, 0},
     {"heir-same-epoch", "one-head", 100, 0},
     {"start-unrepeated", "nobody-parked-forever", 100, 1500},
+    {"ask-unrepeated", "asker-told-once", 100, 0},
+    {"cancel-late", "one-terminal-event", 100, 0},
+    {"draining-kept", "no-send-to-leaving", 100, 100},
     {"given-back-stays", "runs-once", 100, 0},
 };
 
@@ -117,7 +119,7 @@ static const struct row volume_rows[] = {
     {"volume-first", "volume-is-last", 300, 0},
     {"volume-untaken", "volume-is-last", 300, 0},
     {"volume-behind", "volume-is-last", 300, 0},
-    {"volume-of-others", "volume-is-last", 300, 19600},
+    {"volume-of-others", "volume-is-last", 300, 63400},
     {"volume-appended", "journal-is-the-state", 300, 0},
 };
 
