@@ -94,7 +94,7 @@ MUTANT_TESTS := $(BUILD)/mutant/dvm/sim/test/mutants
 LOCAL_BATS := $(wildcard dvm/test/*.bats)
 # Strangers and crowds: in a network namespace of their own, if this user may make one.
 ATTACK_BATS := $(patsubst %,dvm/test/%.bats,crowd identity strangers)
-OWN_NET := $(shell unshare --net true 2>/dev/null && echo "unshare --net sh -c 'ip link set lo up && exec \"\$$@\"' sh")
+OWN_NET = $(shell unshare --net ip link set lo up 2>/dev/null && echo "unshare --net sh -c 'ip link set lo up && exec \"\$$@\"' sh")
 BENCHES := floor launcher links memory repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 

@@ -62,7 +62,7 @@ said() {
                 word = part[i]
                 if (word ~ /^[a-z0-9_\/.-]+\.(bats|c|h|sh)$/)
                     take("file", word)
-                else if (word ~ /^dvm_/)
+                else if (word ~ /^dvm_[a-z_]*$/)
                     continue
                 else if (word ~ /^[a-z0-9_]*_[a-z0-9_…]*…$/ || (word ~ /^[a-z0-9_…]+$/ && gsub(/_/, "_", word) >= 4))
                     take("test", part[i])

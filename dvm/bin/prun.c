@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prun: runs a parallel job in a DVM and waits for its end. */
+#include "base/buf/buf.h"
 #include "dvm/host/jobspec/files.h"
 #include "dvm/tools/cli/usage.h"
 #include "dvm/tools/submit/elsewhere.h"
@@ -202,6 +203,8 @@ int main(int argc, char **argv)
     struct err err = {0};
     int code = 0;
 
+    if (!cwd && errno == ENOMEM)
+        alloc_fail(0);
     cli_open_std();
     if (submit_parse(argc, argv, environ, cwd ? cwd : "", &opts, &err) < 0)
         return cli_usage("prun", "%s", err.msg);

@@ -288,7 +288,7 @@ bool lie_some(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
     return report_loss(&l, who, d == 2 ? vpid : who, text);
 }
 
-bool lie_some_verb(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
+bool lie_some_more(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX])
 {
     struct lie l = {s, sim_core(s, vpid), vpid};
     uint32_t src = sim_random(s, 2) ? vpid : VPID_HEAD;

@@ -12,7 +12,7 @@
 typedef bool lie_fn(struct sim *s, uint32_t vpid, char text[LIE_TEXT_MAX]);
 lie_fn lie_some;      /* a message */
 lie_fn lie_some_call; /* a call in the name of another member */
-lie_fn lie_some_verb; /* a message of other kinds than those of lie_some */
+lie_fn lie_some_more; /* a message, of the kinds that lie_some does not draw */
 /* `liar` calls `to` in the name of another daemon: as a new process of its vpid, or in its epoch.
  * False: the head knows none. */
 bool lie_call(struct sim *s, uint32_t liar, uint32_t to, uint32_t who, bool anew);

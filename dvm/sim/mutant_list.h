@@ -216,7 +216,7 @@
     X(LOST_IS_WELL, "the status calls a DVM with a lost member healthy")                           \
     X(LOSS_TWICE, "a loss whose cause is known later is listed twice")                             \
     X(ENDED_GOES_ON, "a head goes on with older records of an incarnation that ends")              \
-    X(ANY_CERTIFICATE, "a head's certificate joins as a member")                                   \
+    X(ANY_CERTIFICATE, "a head's certificate joins as a member, a member's is that of a head")     \
     X(KEY_UNASKED, "a caller is the member that it says it is")                                    \
     X(REFUSAL_UNSHOWN, "the status hides that the API server refuses pods")
 

@@ -32,6 +32,7 @@ struct outage {
     struct sim *sim;
     struct check *check;
     uint32_t nodes;
+    bool drifts;
     unsigned profile;
     enum outage_kind end;
     uint64_t rng, longest_ms;
@@ -79,6 +80,12 @@ uint32_t outage_addresses(uint64_t seed)
     uint64_t d = dice_mix(seed + 0x61646472657373ull);
 
     return has_outages(seed) && d % 2 ? 2 + (uint32_t)(d / 2 % (OUT_WAYS_MAX - 1)) : 1;
+}
+
+void outage_drift(struct outage *o, bool on)
+{
+    if (o)
+        o->drifts = on;
 }
 
 struct outage *outage_create(struct sim *s, struct check *c, uint64_t seed, uint32_t nodes,
@@ -214,7 +221,7 @@ static bool jump_clock(struct outage *o, uint32_t v, char text[OUTAGE_TEXT_MAX])
 
     if (roll_dice(o, 2))
         ms = -ms;
-    if (ms % 2)
+    if (o->drifts && ms % 2)
         sim_drift_clock(o->sim, v, ms % 100000);
     snprintf(text, OUTAGE_TEXT_MAX, "the wall clock of vpid %u jumps by %lld ms", v, (long long)ms);
     sim_jump_clock(o->sim, v, ms);

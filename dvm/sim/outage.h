@@ -30,6 +30,7 @@ struct check;
 /* NULL: the schedule of this seed has no outages. Those before `end` are drawn. */
 struct outage *outage_create(struct sim *s, struct check *c, uint64_t seed, uint32_t nodes,
                              unsigned profile, enum outage_kind end);
+void outage_drift(struct outage *o, bool on); /* clocks that jump may drift too */
 void outage_destroy(struct outage *o);
 /* Buffers of daemons, in bytes, for one of three schedules with outages; else 0. */
 size_t outage_backlog(uint64_t seed, unsigned profile);

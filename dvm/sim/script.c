@@ -581,7 +581,7 @@ static void inject_fault(struct script *s)
     if (done_since(s, 13) && roll_dice(s, 3) == 0)
         tell_lie(s, lie_some);
     if (done_since(s, 18) && roll_dice(s, 6) == 0)
-        tell_lie(s, done_since(s, 19) && roll_dice(s, 2) ? lie_some_verb : lie_some_call);
+        tell_lie(s, done_since(s, 19) && roll_dice(s, 2) ? lie_some_more : lie_some_call);
     if (done_since(s, 11) && roll_dice(s, 3) == 0) {
         fail_link(s);
         return;
@@ -624,7 +624,6 @@ static void begin_outage(struct script *s)
     enum outage_kind k = outage_begin(s->outage, text);
 
     begin_heir(s);
-
     if (outage_spawns(s->outage) && work_spawn(s->work, some_node(s), job)) {
         s->result->spawned++;
         trace_line(s, "%s", job);
@@ -755,6 +754,7 @@ static void begin_schedule(struct script *s)
     if (done_since(s, 14))
         s->outage = outage_create(s->sim, s->check, s->opts.seed, s->nodes, s->profile,
                                   done_since(s, 15) ? OUTAGES : OUTAGE_INTERFACE);
+    outage_drift(s->outage, done_since(s, 19));
     if (o.disk || o.keepers)
         s->heir = heir_create(s->sim, s->opts.seed, s->profile < 2);
     for (uint32_t v = 0; v < s->nodes; v++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Preloaded into a daemon: one allocation of the process fails, whoever asks for it.
  *
- * In: $MEMORY_FAIL, the number of the allocation that fails, counted from the start of the program
- * over all threads and into the daemon's own process, which is forked; 0: none. With $MEMORY_GONE
- * all later ones fail too. Out: the file
- * $MEMORY_CALLS, which must not exist before. It gets the calls that led to the allocation that has
- * failed, innermost first, each as "program +0xoffset" of the return address. If none has failed,
- * it gets the number of allocations when the process ends. The file is made once, so no second
- * process with the same variables fails.
+ * In: $MEMORY_PROGRAM, the only program in which one fails; unset: any. $MEMORY_FAIL, the number of
+ * the allocation that fails, counted from the start of the program over all threads and into the
+ * daemon's own process, which is forked; 0: none. With $MEMORY_GONE all later ones fail too. Out:
+ * the file $MEMORY_CALLS, which must not exist before. It gets the calls that led to the allocation
+ * that has failed, innermost first, each as "program +0xoffset" of the return address. If none has
+ * failed, it gets the number of allocations when the process ends. The file is made once, so no
+ * second process with the same variables fails.
  *
  * Failures: with a file that cannot be made no allocation fails. */
 #include <dlfcn.h>
@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define FRAMES_MAX 48
@@ -82,13 +83,13 @@ static bool must_fail(void)
 
 __attribute__((constructor)) static void start_count(void)
 {
-    const char *text = getenv("MEMORY_FAIL");
+    const char *text = getenv("MEMORY_FAIL"), *only = getenv("MEMORY_PROGRAM");
     void *frame;
 
     stays = getenv("MEMORY_GONE");
     fail_at = text ? strtoul(text, NULL, 10) : 0;
     (void)backtrace(&frame, 1); /* loads what it needs: not in the midst of an allocation */
-    counts = text != NULL;
+    counts = text && (!only || strcmp(only, program_invocation_short_name) == 0);
 }
 
 __attribute__((destructor)) static void write_count(void)

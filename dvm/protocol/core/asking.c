@@ -32,6 +32,7 @@
  * another incarnation than of theirs. */
 #include "dvm/protocol/core/core_private.h"
 
+#include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 
 #include <stdlib.h>
@@ -92,22 +93,58 @@ static struct asking_caller *find_caller(const struct asking *a, uint64_t conn)
     return NULL;
 }
 
-static unsigned count_members(const struct asking *a, uint64_t inc)
+typedef bool caller_test(const struct asking_caller *x, const struct asking_caller *as);
+
+/* A vpid counts once, however many calls name it. */
+static unsigned count_vpids(const struct asking *a, caller_test *counts,
+                            const struct asking_caller *as)
 {
+    hwloc_bitmap_t vpids = bitmap_alloc();
     const struct asking_caller *x;
-    unsigned n = 0;
+    unsigned n;
 
     DL_FOREACH(a->callers, x)
     {
-        n += !x->joins && !x->former && x->epoch.inc == inc;
+        if (!x->former && counts(x, as))
+            bitmap_set(vpids, x->vpid);
     }
+    n = (unsigned)hwloc_bitmap_weight(vpids);
+    hwloc_bitmap_free(vpids);
     return n;
+}
+
+static bool is_joiner(const struct asking_caller *x, const struct asking_caller *as)
+{
+    return x->joins;
+}
+
+static bool is_of_incarnation(const struct asking_caller *x, const struct asking_caller *as)
+{
+    return !x->joins && x->epoch.inc == as->epoch.inc;
+}
+
+static bool has_same_records(const struct asking_caller *x, const struct asking_caller *as)
+{
+    return x->epoch.inc == as->epoch.inc && x->kept.ctr == as->kept.ctr &&
+           x->kept.seq == as->kept.seq;
+}
+
+static bool has_answered(const struct asking_caller *x, const struct asking_caller *as)
+{
+    return is_of_incarnation(x, as) && x->answered;
+}
+
+/* A member below others calls when it has no link to them: it stands for none of them. A member of
+ * edition 0 does not say what it is, and counts. */
+static bool is_child(const struct asking_caller *x, const struct asking_caller *as)
+{
+    return has_answered(x, as) && (x->kept.child || x->mute);
 }
 
 static bool is_better(const struct asking *a, const struct asking_caller *x,
                       const struct asking_caller *y)
 {
-    unsigned n = count_members(a, x->epoch.inc), m = count_members(a, y->epoch.inc);
+    unsigned n = count_vpids(a, is_of_incarnation, x), m = count_vpids(a, is_of_incarnation, y);
 
     if (n != m)
         return n > m;
@@ -128,20 +165,6 @@ static struct asking_caller *find_best(const struct asking *a)
     return best;
 }
 
-/* Keepers with as much as the best one, which is among them. */
-static unsigned count_equal(const struct asking *a, const struct asking_caller *best)
-{
-    const struct asking_caller *x;
-    unsigned n = 0;
-
-    DL_FOREACH(a->callers, x)
-    {
-        n += !x->former && x->epoch.inc == best->epoch.inc && x->kept.ctr == best->kept.ctr &&
-             x->kept.seq == best->kept.seq;
-    }
-    return n;
-}
-
 /* The head does not know the members' keys yet. A call with another key may be a lie. */
 static bool is_same_daemon(const struct asking_caller *x, uint32_t vpid, struct key_id key)
 {
@@ -154,7 +177,7 @@ static void drop_caller(struct core *c, struct asking_caller *x)
     struct asking *a = &c->asking;
     struct asking_caller *y;
 
-    if (x->kept.ctr && x == find_best(a) && count_equal(a, x) < 2)
+    if (x->kept.ctr && x == find_best(a) && count_vpids(a, has_same_records, x) < 2)
         a->lost_ms = c->out.now_ms;
     DL_FOREACH(a->callers, y)
     {
@@ -202,15 +225,15 @@ static void note_seen(struct asking *a, const struct asking_caller *x)
     struct asking_seen *s;
     size_t i = 0;
 
-    while (i < a->nseen && a->seen[i].vpid != x->vpid)
+    while (i < a->nseen && !is_same_daemon(x, a->seen[i].vpid, a->seen[i].key))
         i++;
     if (i == a->nseen) {
         a->seen = xrealloc(a->seen, (a->nseen + 1) * sizeof(*a->seen));
-        a->seen[a->nseen++] = (struct asking_seen){.vpid = x->vpid};
+        a->seen[a->nseen++] = (struct asking_seen){.vpid = x->vpid, .key = x->key};
     }
     s = &a->seen[i];
     if (!epoch_eq(s->epoch, x->epoch) || x->version > s->version)
-        *s = (struct asking_seen){x->vpid, x->epoch, x->version};
+        *s = (struct asking_seen){x->vpid, x->key, x->epoch, x->version};
 }
 
 static void ask_caller(struct core *c, struct neighbour *k, struct peer_link *at, bool all)
@@ -292,62 +315,25 @@ static void drop_closed(struct core *c)
     }
 }
 
-static bool has_answered(const struct asking_caller *x, const struct asking_caller *best)
-{
-    return !x->joins && !x->former && x->answered && x->epoch.inc == best->epoch.inc;
-}
-
-static unsigned count_answers(const struct asking *a, const struct asking_caller *best)
-{
-    const struct asking_caller *x;
-    unsigned n = 0;
-
-    DL_FOREACH(a->callers, x)
-    {
-        n += has_answered(x, best);
-    }
-    return n;
-}
-
-/* A member below others calls when it has no link to them: it stands for none of them. A member of
- * edition 0 does not say what it is, and counts. */
-static unsigned count_children(const struct asking *a, const struct asking_caller *best)
-{
-    const struct asking_caller *x;
-    unsigned n = 0;
-
-    DL_FOREACH(a->callers, x)
-    {
-        n += has_answered(x, best) && (x->kept.child || x->mute);
-    }
-    return n;
-}
-
 /* All have answered that should call. */
 static bool is_enough(const struct asking *a, const struct asking_caller *best)
 {
-    unsigned n = count_children(a, best);
+    unsigned n = count_vpids(a, is_child, best), same = count_vpids(a, has_same_records, best);
 
-    return n >= best->kept.callers && count_equal(a, best) >= (best->kept.callers < 2 ? 1 : 2);
+    return n >= best->kept.callers && same >= (best->kept.callers < 2 ? 1 : 2);
 }
 
 /* All daemons of the first size: none of them is a member. */
 static bool all_join(const struct core *c)
 {
-    const struct asking_caller *x;
-    uint32_t n = 0;
-
-    DL_FOREACH(c->asking.callers, x)
-    {
-        n += x->joins;
-    }
-    return c->opts.size && n >= c->opts.size && !c->asking.member_ms;
+    return c->opts.size && !c->asking.member_ms &&
+           count_vpids(&c->asking, is_joiner, NULL) >= c->opts.size;
 }
 
 /* A better keeper may be about to call again, but that wait has an end. */
 static uint64_t wait_for_keepers(const struct asking *a, const struct asking_caller *best)
 {
-    bool most = 2 * count_answers(a, best) > best->kept.callers;
+    bool most = 2 * count_vpids(a, has_answered, best) > best->kept.callers;
     uint64_t until = a->keeper_ms + (most ? ASKING_MORE_MS : ASKING_FEW_MS);
     uint64_t back = a->lost_ms ? a->lost_ms + ASKING_MORE_MS : 0;
     uint64_t end = a->member_ms + ASKING_MS;

@@ -378,12 +378,12 @@ static bool has_targets(const struct client *x, const struct msg_files *m)
     return same;
 }
 
-/* A former head has sent them to other daemons, in records that are lost. A client sends them
- * once. */
-static void tell_files_gone(struct core *c, const struct client *x)
+/* A former head had named other daemons, in records that are lost. A client sends them once. */
+static void report_files_sent(struct core *c, const struct client *x)
 {
     struct msg m = {.type = MSG_NO_FILES,
-                    .no_files = {x->nspace, 0, "its files went to the daemons of a former head"}};
+                    .no_files = {x->nspace, NO_FILES_TO_SEND,
+                                 "its files have been sent already, for a former head"}};
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
 }
@@ -396,7 +396,7 @@ static void take_files(struct core *c, const struct frame *f, struct msg *m)
         return;
     if (x->targets) { /* a new head repeats them */
         if (!has_targets(x, &m->files))
-            tell_files_gone(c, x);
+            report_files_sent(c, x);
         return;
     }
     x->ntargets = m->files.ntargets;

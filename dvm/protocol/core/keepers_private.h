@@ -93,6 +93,7 @@ struct asking_caller {
 
 struct asking_seen { /* a member that has called, whether or not its connection is still there */
     uint32_t vpid;
+    struct key_id key;
     struct epoch epoch;
     uint64_t version; /* the latest that it has named */
 };

@@ -69,7 +69,7 @@ setup() {
 
 @test "wrong arguments are refused with the valid ones" {
     run -2 "$sim" --seed 1x
-    [ "$output" = "sim: --seed takes 0 to 9223372036854775807" ]
+    [ "$output" = "sim: --seed takes 0 to 18446744073709551615" ]
     run -2 "$sim" --nodes 1
     run -2 "$sim" --nodes 5 --nodes-max 6
     run -2 "$sim" --jobs 2 --trace

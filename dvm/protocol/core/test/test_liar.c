@@ -274,7 +274,72 @@ static void c25_a_member_cannot_end_the_call_of_another_one_to_a_head_that_asks(
     assert_true(sim_core(s, VPID_HEAD)->asking.on);
     assert_non_null(caller_of(s, 3));
     assert_true(caller_of(s, 3)->conn == conn);
+    assert_int_equal(sim_core(s, VPID_HEAD)->asking.nseen, 3); /* vpid 1, and two keys of vpid 3 */
     sim_destroy(s);
+}
+
+static size_t count_calls(struct sim *s, uint32_t vpid)
+{
+    const struct asking_caller *x;
+    size_t n = 0;
+
+    DL_FOREACH(sim_core(s, VPID_HEAD)->asking.callers, x)
+    {
+        n += x->vpid == vpid;
+    }
+    return n;
+}
+
+/* Two daemons of the first size have called, one of them twice, with two keys. */
+static void a_vpid_that_calls_with_two_keys_counts_once_at_a_head_that_asks(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 2, .disk = true, .keepers = true});
+
+    (void)call_with_role(s, 1u << 20, API_ROLE_MEMBER);
+    sim_core(s, VPID_HEAD)->asking.callers->key.low = 7;
+    (void)call_with_role(s, (1u << 20) + 1, API_ROLE_MEMBER);
+    assert_int_equal(count_calls(s, 4), 2);
+    sim_for(s, 1000);
+    assert_true(sim_core(s, VPID_HEAD)->asking.on);
+    sim_destroy(s);
+}
+
+/* It calls the head, and a daemon with that role answers. True: it is greeted. */
+static bool greets(enum api_role role)
+{
+    struct core_opts o = {.vpid = 1,
+                          .cluster = "sim",
+                          .host = "n",
+                          .address = "a",
+                          .head_host = "h",
+                          .head_port = 1,
+                          .slots = 1,
+                          .radix = 2};
+    struct core *c = core_create(&o, 1000, 1000);
+    struct out_act act;
+    bool sent = false;
+    uint64_t conn = 0;
+
+    core_tick(c);
+    while (core_next(c, &act)) {
+        if (act.kind == OUT_CONNECT)
+            conn = act.connect.conn;
+        out_act_free(&act);
+    }
+    assert_true(conn);
+    core_conn_open(c, conn, &(struct core_conn){.role = role, .cluster = "sim"});
+    while (core_next(c, &act)) {
+        sent |= act.kind == OUT_SEND;
+        out_act_free(&act);
+    }
+    core_destroy(c);
+    return sent;
+}
+
+static void c25_a_member_that_is_called_as_the_head_is_not_greeted(void **state)
+{
+    assert_false(greets(API_ROLE_MEMBER));
+    assert_true(greets(API_ROLE_HEAD));
 }
 
 /* A member without a key, which could not read them, comes between the two: here it only loses
@@ -341,6 +406,8 @@ int main(void)
         cmocka_unit_test(c25_the_next_head_knows_the_keys_that_the_former_one_has_seen),
         cmocka_unit_test(c25_a_head_s_certificate_does_not_join_as_a_member),
         cmocka_unit_test(c25_a_member_cannot_end_the_call_of_another_one_to_a_head_that_asks),
+        cmocka_unit_test(a_vpid_that_calls_with_two_keys_counts_once_at_a_head_that_asks),
+        cmocka_unit_test(c25_a_member_that_is_called_as_the_head_is_not_greeted),
         cmocka_unit_test(an_add_has_no_keys_if_a_member_without_one_is_there_when_it_starts),
         cmocka_unit_test(a_new_process_with_the_key_ends_the_epoch_of_the_old_one_at_once),
         cmocka_unit_test(a_new_process_without_the_key_is_admitted_when_the_old_one_is_lost),

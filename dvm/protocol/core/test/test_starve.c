@@ -79,7 +79,6 @@ static void no_job_starves_in_a_storm_of_campaigns(void **state)
     check_destroy(c);
 }
 
-/* Epochs that end as soon as they are admitted do not raise the fence again and again. */
 static bool goes_on(struct sim *s, void *arg)
 {
     return sim_job(s, *(size_t *)arg)->state != JOB_WAITING_FOR_DAEMONS;
@@ -140,6 +139,7 @@ static void c5_the_time_of_a_hold_goes_on_when_the_job_is_held_again(void **stat
     sim_destroy(s);
 }
 
+/* Epochs that end as soon as they are admitted do not raise the fence again and again. */
 static void a_crash_looping_joiner_is_admitted_ever_later(void **state)
 {
     struct sim *s = boot(4, 3, 3);

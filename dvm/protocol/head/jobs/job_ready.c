@@ -104,7 +104,7 @@ void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_file
     struct job *j = jobs_find(js, m->nspace);
     int node = find_node(j, from);
 
-    if (m->errnum == 0 && is_preparing_for(j, from))
+    if (m->errnum == NO_FILES_TO_SEND && is_preparing_for(j, from))
         job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_LOST, "not started: %s", m->why);
     else if (node >= 0)
         job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,

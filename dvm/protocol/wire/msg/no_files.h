@@ -6,9 +6,11 @@
 
 #include "dvm/protocol/wire/msg/fields.h"
 
+#define NO_FILES_TO_SEND 0 /* from the submitter's daemon */
+
 struct msg_no_files {
     char *nspace;
-    int errnum; /* 0: of the submitter's daemon */
+    int errnum; /* or NO_FILES_TO_SEND */
     char *why;  /* the step that failed */
 };
 MSG_CODEC(no_files);
