@@ -15,6 +15,9 @@ CC ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+# A compiler that does not know where Open MPI is, such as one for another processor, gets pkg-config's flags.
+MPICC ?= mpicc
+MPI_FLAGS ?=
 # Tells how long each test took, and bounds it.
 BATS ?= ci/bats.sh
 FUZZ_CC ?= $(if $(filter ccache%,$(CC)),ccache )clang
@@ -245,7 +248,7 @@ examples: $(EXAMPLES:%=$(BUILD)/examples/%) ## MPI example programs into build/e
 $(BUILD)/examples/%: examples/%.c
 	@mkdir -p $(@D)
 	@echo "  MPICC $<"
-	@mpicc -O2 -Wall -Wextra -Werror -o $@ $< $(shell pkg-config --cflags --libs pmix 2>/dev/null) -lm -lpthread
+	@$(MPICC) -O2 -Wall -Wextra -Werror -o $@ $< $(MPI_FLAGS) $(shell pkg-config --cflags --libs pmix 2>/dev/null) -lm -lpthread
 
 # A PMIx client that the bats files run under prun.
 $(BUILD)/probe/hostile_probe: dvm/test/hostile.h dvm/test/hostile_case.h

@@ -25,6 +25,8 @@ OPTIONS=(--prefix=/usr/lib/dvm --enable-static --disable-shared --with-pic --dis
     --disable-pmix-dlopen --disable-pmix-binaries --disable-per-user-config-files --disable-python-bindings
     --disable-dependency-tracking --without-zlib --without-zlibng --without-munge --without-libltdl
     --enable-mca-no-build="$LEFT_OUT")
+# A compiler for another processor has its machine's name before its own: aarch64-linux-gnu-gcc.
+case $CC in *-gcc) OPTIONS+=(--host="$(basename "${CC##* }" -gcc)") ;; esac
 FLAGS=(-g -fPIC -fvisibility=hidden -fno-common -fno-strict-aliasing -w -DNDEBUG -DHAVE_CONFIG_H
     -DPMIX_PROXY_VERSION_STRING=PMIX_VERSION -Iextend
     -iquote build -iquote openpmix -iquote openpmix/src -iquote build/include -Ibuild/src/include -Ibuild/include
@@ -99,7 +101,7 @@ compile() {
         sources | sort -u | xargs -P "$(nproc)" -n 4 sh -c 'for c; do
             $CC $WITH -c "$c" -o "objects/$(echo "${c%.c}" | tr / .).o" || exit 255
         done' sh
-        ar crs libpmix.a objects/*.o
+        "${AR:-ar}" crs libpmix.a objects/*.o
     ) >&2
 }
 
