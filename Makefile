@@ -331,8 +331,10 @@ deps-e2e: ## install what the test cluster needs
 images: ## build both images, dvm-operator:dev and dvm-daemon:dev, if their sources have changed
 	@e2e/images.sh
 
-image-arm64: ## cross-build the operator's image for arm64 as dvm-operator:arm64; its program is started once by qemu-user
-	@e2e/provider/build-image.sh Dockerfile . dvm-operator:arm64 --build-arg ARCH=arm64 --build-arg CROSS=aarch64-linux-gnu- --build-arg QEMU=qemu-aarch64
+ARM64 := --build-arg ARCH=arm64 --build-arg CROSS=aarch64-linux-gnu- --build-arg QEMU=qemu-aarch64
+image-arm64: ## cross-build both images for arm64, dvm-operator:arm64 and dvm-daemon:arm64; qemu-user starts the operator once, and runs a job in a DVM
+	@e2e/provider/build-image.sh Dockerfile . dvm-operator:arm64 $(ARM64)
+	@e2e/provider/build-image.sh daemon-image/Dockerfile . dvm-daemon:arm64 $(ARM64) --build-arg BASE=scratch
 
 e2e: ## test cluster, images, chart, then the scenarios; SCENARIOS="02 05" narrows it, E2E_KEEP=1 leaves it in place
 	@e2e/run.sh $(SCENARIOS)
