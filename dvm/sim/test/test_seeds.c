@@ -102,6 +102,8 @@ static void seeds_that_once_failed_pass(void **state)
                                        not to its submitter, whose daemon left */
         {17, 30907037435757750, 4}, /* the request of a rank came after the end of its job, and
                                        counted as that of a tool */
+        {19, 29701328504580576, 4}, /* the release of an extension was begun and cancelled for ever:
+                                       one of its vpids had another daemon */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)

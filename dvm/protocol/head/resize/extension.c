@@ -56,6 +56,14 @@ static bool is_borrowed(const struct campaigns *cs, uint32_t vpid)
     return false;
 }
 
+/* Its vpid may have another daemon by now. */
+static bool is_target(const struct campaigns *cs, const struct campaign *c, uint32_t vpid)
+{
+    const struct campaign_target *t = campaign_table_target(c, vpid);
+
+    return t && roster_find(cs->roster, vpid, t->id.epoch);
+}
+
 /* The size needs the lowest member of `c`, or one above it, not of `c`, does not leave by itself.
  */
 static bool has_to_stay(const struct campaigns *cs, const struct campaign *c)
@@ -68,7 +76,7 @@ static bool has_to_stay(const struct campaigns *cs, const struct campaign *c)
         const struct member *m = members_get(cs->members, v);
 
         if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) &&
-            !campaign_table_target(c, v) && !is_borrowed(cs, v))
+            !is_target(cs, c, v) && !is_borrowed(cs, v))
             return true;
     }
     return false;
