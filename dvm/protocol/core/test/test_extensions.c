@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Extensions that end with their job while one of their members is another daemon by then. */
+/* Extensions that end with their job, and members above them that stay. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,23 +12,35 @@
 
 #include <stdio.h>
 
-/* The job of rank 0 on vpid 1 has asked for vpids 4 and 5, which have come. It runs for 20 s. */
-static struct sim *extend_by_two(size_t *job)
+/* Rank 0 on vpid 1, whose job runs for 20 s, asks for these members. */
+static size_t ask_for(struct sim *s, size_t n, const uint32_t *vpids)
 {
     const struct sim_want want = {.ranks = 1, .run_ms = 20000, .nhosts = 1, .hosts = {1}};
-    struct sim *s =
-        dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .more = 2, .slots = 1});
-    struct resize_request ask = {
-        .kind = RESIZE_EXTEND, .req_id = "", .id = "", .count = 2, .deadline_s = 60};
+    struct resize_request ask = {.kind = RESIZE_EXTEND,
+                                 .req_id = "",
+                                 .id = "",
+                                 .nvpids = n,
+                                 .vpids = vpids,
+                                 .deadline_s = 60};
+    size_t job = sim_submit_job(s, 0, &want);
 
-    dvm_wait_wired(s, 3, 5000);
-    *job = sim_submit_job(s, 0, &want);
     sim_for(s, 500);
-    ask.nspace = sim_job(s, *job)->nspace;
+    ask.nspace = sim_job(s, job)->nspace;
     sim_clock(s, 1);
     core_resize(sim_core(s, 1), 1, &ask);
     sim_drain(s, 1);
     sim_for(s, 500);
+    return job;
+}
+
+static struct sim *extend_by_two(size_t *job)
+{
+    static const uint32_t vpids[] = {4, 5};
+    struct sim *s =
+        dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .more = 2, .slots = 1});
+
+    dvm_wait_wired(s, 3, 5000);
+    *job = ask_for(s, 2, vpids);
     sim_start(s, 4);
     sim_start(s, 5);
     dvm_wait_complete(s, "alloc-1", 10000);
@@ -76,11 +88,30 @@ static void an_extension_below_a_member_that_came_anew_stays(void **state)
     sim_destroy(s);
 }
 
+static void an_extension_below_a_member_that_was_there_before_stays(void **state)
+{
+    static const uint32_t vpids[] = {2, 3};
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 3, .started = 1, .slots = 1});
+    size_t job;
+
+    sim_start(s, 3);
+    dvm_wait_wired(s, 2, 5000);
+    job = ask_for(s, 2, vpids);
+    sim_start(s, 2);
+    dvm_wait_complete(s, "alloc-1", 10000);
+    dvm_wait_job(s, job, 0);
+    sim_for(s, 1000);
+    assert_false(has_campaign(s, "alloc-2"));
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), 3);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_members_of_an_extension_leave_with_its_job),
         cmocka_unit_test(an_extension_below_a_member_that_came_anew_stays),
+        cmocka_unit_test(an_extension_below_a_member_that_was_there_before_stays),
     };
 
     return cmocka_run_group_tests_name("extensions", tests, NULL, NULL);

@@ -56,12 +56,14 @@ static bool is_borrowed(const struct campaigns *cs, uint32_t vpid)
     return false;
 }
 
-/* Its vpid may have another daemon by now. */
-static bool is_target(const struct campaigns *cs, const struct campaign *c, uint32_t vpid)
+/* The member leaves with those of `c`. An extension may name members that were there before it, and
+ * a vpid may have another daemon by now. */
+static bool leaves_with(const struct campaigns *cs, const struct campaign *c, uint32_t vpid)
 {
     const struct campaign_target *t = campaign_table_target(c, vpid);
 
-    return t && roster_find(cs->roster, vpid, t->id.epoch);
+    return t && (t->added || c->req.kind == API_KIND_SHRINK) &&
+           roster_find(cs->roster, vpid, t->id.epoch);
 }
 
 /* The size needs the lowest member of `c`, or one above it, not of `c`, does not leave by itself.
@@ -76,7 +78,7 @@ static bool has_to_stay(const struct campaigns *cs, const struct campaign *c)
         const struct member *m = members_get(cs->members, v);
 
         if (m && (m->state == MEMBER_WIRED || m->state == MEMBER_REPORTED) &&
-            !is_target(cs, c, v) && !is_borrowed(cs, v))
+            !leaves_with(cs, c, v) && !is_borrowed(cs, v))
             return true;
     }
     return false;
