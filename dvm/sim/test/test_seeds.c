@@ -104,6 +104,8 @@ static void seeds_that_once_failed_pass(void **state)
                                        counted as that of a tool */
         {19, 29701328504580576, 4}, /* the release of an extension was begun and cancelled for ever:
                                        one of its vpids had another daemon */
+        {19, 17674097440656127, 4}, /* the checker: a target's link had broken before its removal,
+                                       while the head hung */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
