@@ -151,13 +151,11 @@ static void begin_removal(const struct check *c, struct seen_campaign *k,
     }
 }
 
-/* The link may have broken before the removal, so that the target has still to call again. Nobody
- * heard of broken links while there was no head, or while it hung. */
+/* Nobody heard of broken links while there was no head, or while it hung. */
 static uint64_t cut_since(const struct check *c, const struct seen_campaign *k)
 {
-    const struct api_faults f = sim_faults(c->sim);
     uint64_t hung_ms = sim_now(c->sim) - sim_ran_ms(c->sim, VPID_HEAD);
-    uint64_t before_ms = sim_heirs(c->sim) ? 2 * f.head_absence_ms : f.link_grace_ms + hung_ms;
+    uint64_t before_ms = sim_heirs(c->sim) ? 2 * sim_faults(c->sim).head_absence_ms : hung_ms;
 
     return k->removes_since > before_ms ? k->removes_since - before_ms : 0;
 }

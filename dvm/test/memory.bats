@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# One allocation of the head's process, a member's or prun's fails, also one of a library: either all goes on and jobs run, or the
-# process ends with exit code 1 and one line. MEMORY_POINTS and MEMORY_SEED say how many allocations and which; MEMORY_TABLE names a file for the
-# table of all of them.
+# One allocation of the head's process, a member's or prun's fails, also one of a library: either all goes on and jobs
+# run, or the process ends with exit code 1 and one line. MEMORY_POINTS and MEMORY_SEED say how many allocations and
+# which; MEMORY_TABLE names a file for the table of all of them.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 

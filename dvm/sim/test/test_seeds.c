@@ -103,7 +103,7 @@ static void seeds_that_once_failed_pass(void **state)
         {17, 30907037435757750, 4}, /* the request of a rank came after the end of its job, and
                                        counted as that of a tool */
         {19, 29701328504580576, 4}, /* the release of an extension was begun and cancelled for ever:
-                                       one of its vpids had another daemon */
+                                       a member above it had been there before */
         {19, 17674097440656127, 4}, /* the checker: a target's link had broken before its removal,
                                        while the head hung */
     };

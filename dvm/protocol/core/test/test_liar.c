@@ -305,7 +305,7 @@ static void a_vpid_that_calls_with_two_keys_counts_once_at_a_head_that_asks(void
 }
 
 /* It calls the head, and a daemon with that role answers. True: it is greeted. */
-static bool greets(enum api_role role)
+static bool is_greeted(enum api_role role)
 {
     struct core_opts o = {.vpid = 1,
                           .cluster = "sim",
@@ -338,8 +338,8 @@ static bool greets(enum api_role role)
 
 static void c25_a_member_that_is_called_as_the_head_is_not_greeted(void **state)
 {
-    assert_false(greets(API_ROLE_MEMBER));
-    assert_true(greets(API_ROLE_HEAD));
+    assert_false(is_greeted(API_ROLE_MEMBER));
+    assert_true(is_greeted(API_ROLE_HEAD));
 }
 
 /* A member without a key, which could not read them, comes between the two: here it only loses

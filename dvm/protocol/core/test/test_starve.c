@@ -97,14 +97,14 @@ static void begin_shrink(struct sim *s, const char *id, uint32_t first)
     dvm_put_campaign(s, id, &r);
 }
 
-static bool removes(struct sim *s, void *arg)
+static bool is_removing(struct sim *s, void *arg)
 {
     return dvm_phase(s, arg) == API_PHASE_REMOVING;
 }
 
 static void hang_while_removed(struct sim *s, const char *id, uint32_t vpid, uint64_t ms)
 {
-    assert_true(sim_until(s, removes, (char *)id, 5000));
+    assert_true(sim_until(s, is_removing, (char *)id, 5000));
     sim_stop(s, vpid, true);
     sim_for(s, ms);
 }
