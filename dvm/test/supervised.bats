@@ -126,7 +126,7 @@ rings() {
     start_dvm 2 --slots 2
     local gate=$BATS_TEST_TMPDIR/gate job says=$BATS_TEST_TMPDIR/says
     mkfifo "$gate"
-    job=$(prun --detach -n 4 sh -c 'echo begin; read -r x < "$1"; echo "got $x on $PMIX_HOSTNAME"' rank "$gate")
+    job=$(prun --detach -n 4 sh -c 'echo begin; read -r _ < "$1"; echo "released on $PMIX_HOSTNAME"' rank "$gate")
     crash_head
     crash_head
     eventually all_wired 2
@@ -136,11 +136,11 @@ rings() {
     local first=$! rc=0
     eventually grep -q 'earlier output of the job was not kept' "$says.err"
     exec {gate_fd}<> "$gate"
-    echo $'more\nmore\nmore\nmore' >&"$gate_fd"
+    echo $'\n\n\n' >&"$gate_fd" # four ranks read byte by byte: each takes one empty line
     wait "$first" || rc=$?
     cat "$says" "$says.err"
     [ "$rc" -eq 0 ]
-    [ "$(grep -c 'got more on node' "$says")" -eq 4 ]
+    [ "$(grep -c 'released on node' "$says")" -eq 4 ]
     prun --attach "$job" # its end is kept
     [ "$(prun -n 1 echo other)" = other ]
 }
