@@ -18,6 +18,7 @@
 #include "dvm/host/held_key.h"
 #include "dvm/host/host.h"
 #include "dvm/host/records/records.h"
+#include "dvm/protocol/files/files.h"
 #include "dvm/protocol/map/topo.h"
 
 #include <errno.h>
@@ -205,6 +206,8 @@ static void drain_core(struct daemon *d)
     if (d->draining)
         return;
     d->draining = true;
+    if (d->parts.files)
+        files_turn(d->parts.files);
     while (core_next(d->parts.core, &act)) {
         if (!host_carry_out(d->host, &act))
             carry_out(d, &act);

@@ -416,7 +416,8 @@ void sim_drain(struct sim *s, uint32_t vpid)
 
     if (sim_running(s, vpid))
         note_heir(s, vpid);
-
+    if (sim_running(s, vpid) && s->nodes[vpid].files)
+        files_turn(s->nodes[vpid].files);
     while (sim_running(s, vpid) && core_next(s->nodes[vpid].core, &a)) {
         if (s->hooks.action && vpid != SIM_FORMER)
             s->hooks.action(s->hooks.arg, vpid, &a);

@@ -44,7 +44,7 @@ all_over() { [ "$(view 'all(.jobs[]; .state | test("RUNNING") | not) and ([.memb
     unread_job --dvm "$DVM_SESSION_DIR/1" --host 2
     pkill -KILL -o -f -- "prted .*--session-dir $DVM_SESSION_DIR/1( |\$)"
     eventually all_over
-    [[ "$(view '.jobs[-1].reason')" == *"its submitter was lost with vpid 1"* ]]
+    [[ "$(view '.jobs[-1].reason')" == *"its submitter was lost with its daemon (vpid 1)"* ]]
     run ! own -xf "head -c $bytes /dev/zero"
     exec {unread}>&-
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of jobs at the daemons where ranks are to run, and the messages between daemons about them.
- */
+ *
+ * Failures: a report to the source that meets a full backlog is repeated by files_turn(), since the
+ * source waits for it. */
 #include "dvm/protocol/files/files.h"
 
 #include "base/log/log.h"
@@ -28,6 +30,7 @@ static struct sink *find_sink(const struct files *s, const char *nspace)
 
 static void sink_free(struct files *s, struct sink *k)
 {
+    s->unreported -= k->unreported;
     HASH_DEL(s->sinks, k);
     free(k->nspace);
     free(k);
@@ -47,18 +50,48 @@ void files_destroy(struct files *s)
     free(s);
 }
 
-void files_send(struct files *s, uint32_t vpid, enum files_kind kind, const struct buf *b)
+static bool send_report(struct files *s, const struct sink *k, enum files_kind kind)
 {
+    BUF_AUTO struct buf b = {0};
     struct err err = {0};
 
-    if (core_app_send(s->core, vpid, CLASS_BULK, kind, b->data, b->len, &err) < 0)
-        log_debug("files of a job: %s", err.msg);
+    buf_init(&b, 1024);
+    buf_put_u32(&b, k->client);
+    buf_put_str(&b, k->nspace);
+    if (kind == FILES_TAKEN)
+        buf_put_u64(&b, k->taken);
+    if (core_app_send(s->core, k->vpid, CLASS_BULK, kind, b.data, b.len, &err) == 0)
+        return true;
+    log_debug("files of a job: %s", err.msg);
+    return false;
+}
+
+/* What the source has not been told yet: that pieces can come, and how much has been written. */
+static void report(struct files *s, struct sink *k)
+{
+    k->opened = k->opened || send_report(s, k, FILES_OPEN);
+    if (k->opened && k->taken > k->told && send_report(s, k, FILES_TAKEN))
+        k->told = k->taken;
+    s->unreported -= k->unreported;
+    k->unreported = !k->opened || k->taken > k->told;
+    s->unreported += k->unreported;
+}
+
+void files_turn(struct files *s)
+{
+    struct sink *k, *tmp;
+
+    if (s->unreported == 0)
+        return;
+    HASH_ITER(hh, s->sinks, k, tmp)
+    {
+        report(s, k);
+    }
 }
 
 void files_expect(struct files *s, const struct job_launch *l)
 {
     struct sink *k = find_sink(s, l->nspace);
-    BUF_AUTO struct buf b = {0};
 
     if (k)
         return;
@@ -67,24 +100,17 @@ void files_expect(struct files *s, const struct job_launch *l)
     k->vpid = l->files_vpid;
     k->client = l->files_client;
     HASH_ADD_KEYPTR(hh, s->sinks, k->nspace, strlen(k->nspace), k);
-    buf_init(&b, 1024);
-    buf_put_u32(&b, k->client);
-    buf_put_str(&b, k->nspace);
-    files_send(s, k->vpid, FILES_OPEN, &b);
+    report(s, k);
 }
 
 void files_written(struct files *s, const char *nspace, uint64_t total)
 {
-    const struct sink *k = find_sink(s, nspace);
-    BUF_AUTO struct buf b = {0};
+    struct sink *k = find_sink(s, nspace);
 
     if (!k)
         return;
-    buf_init(&b, 1024);
-    buf_put_u32(&b, k->client);
-    buf_put_str(&b, nspace);
-    buf_put_u64(&b, total);
-    files_send(s, k->vpid, FILES_TAKEN, &b);
+    k->taken = total;
+    report(s, k);
 }
 
 void files_forget(struct files *s, const char *nspace)
@@ -128,7 +154,15 @@ void files_msg(struct files *s, uint32_t from, uint32_t kind, const void *data, 
         source_open(s, from, client);
 }
 
+/* The next daemon of this vpid is the source of other jobs: it is told nothing of these. */
 void files_member_gone(struct files *s, uint32_t vpid)
 {
+    struct sink *k, *tmp;
+
+    HASH_ITER(hh, s->sinks, k, tmp)
+    {
+        if (k->vpid == vpid)
+            sink_free(s, k);
+    }
     source_member_gone(s, vpid);
 }

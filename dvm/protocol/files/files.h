@@ -45,6 +45,8 @@ void files_expect(struct files *s, const struct job_launch *l);
 /* The total bytes of pieces that the writer has written. */
 void files_written(struct files *s, const char *nspace, uint64_t total);
 void files_forget(struct files *s, const char *nspace); /* no further piece is wanted */
+/* After each input of the core: reports that met a full backlog go again. */
+void files_turn(struct files *s);
 
 /* At the source: a client has submitted a job with files. */
 void files_source(struct files *s, uint32_t client, uint32_t nfiles);

@@ -31,6 +31,9 @@ struct sink { /* a job with ranks here that has files */
     char *nspace;
     uint32_t vpid; /* of the source */
     uint32_t client;
+    bool opened;          /* the source knows that pieces can come */
+    uint64_t taken, told; /* bytes written, and those that the source knows of */
+    bool unreported;      /* one of these is still to be reported */
     UT_hash_handle hh;
 };
 
@@ -39,11 +42,11 @@ struct files {
     struct files_io io;
     struct source *sources; /* in the order of their submission, which is that of turns */
     struct sink *sinks;
+    size_t unreported; /* sinks with something to report */
     unsigned turns;
     uint64_t on_way_most;
 };
 
-void files_send(struct files *s, uint32_t vpid, enum files_kind kind, const struct buf *b);
 /* source.c */
 void source_open(struct files *s, uint32_t from, uint32_t client);
 void source_taken(struct files *s, uint32_t from, uint32_t client, const char *nspace,

@@ -174,7 +174,7 @@ void head_resume(struct head *h, struct epoch former, uint64_t op)
     jobs_succeed(h->jobs);
     resize_succeed(h->resize, op);
     jobs_resume(h->jobs, h->lacking);
-    job_home_gone(h->jobs, VPID_HEAD, former);
+    job_home_gone(h->jobs, VPID_HEAD, former, true);
     job_daemon_lost(h->jobs, VPID_HEAD, former, "the head was replaced");
     if (cpu_ledger_put(h->known.ledger, VPID_HEAD, host, h->opts.cpus, &err) < 0)
         out_log(h->out, LOG_LEVEL_WARN, "%s", err.msg);
@@ -370,7 +370,7 @@ void head_applied(struct head *h, const struct msg *op)
 
     liveness_applied(h->liveness, op);
     for (size_t i = 0; op->type == MSG_REMOVE && i < m->ntargets; i++) {
-        job_home_gone(h->jobs, m->targets[i].vpid, m->targets[i].epoch);
+        job_home_gone(h->jobs, m->targets[i].vpid, m->targets[i].epoch, m->why == REMOVE_LOST);
         if (m->why == REMOVE_LOST)
             apply_loss(h, m, &m->targets[i]);
     }

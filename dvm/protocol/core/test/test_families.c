@@ -232,6 +232,19 @@ static void spawned_jobs_end_with_a_parent_that_fails_and_after_it(void **state)
     dvm_free(d);
 }
 
+static void a_spawned_job_that_is_lost_with_its_submitter_ends_its_parent_as_lost(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "100000");
+    sim_for(d->sim, 2000);
+    assert_false(job(d)->done);
+    sim_crash(d->sim, 2);
+    assert_ends(d, EXIT_CODE_LOST, "its submitter was lost with its daemon (vpid 2)");
+    dvm_free(d);
+}
+
 static void an_ended_parent_ends_its_children_at_the_request_of_its_user(void **state)
 {
     struct dvm *d = dvm_new();
@@ -379,6 +392,7 @@ int main(void)
         cmocka_unit_test(a_spawned_job_that_is_ended_on_purpose_has_not_failed),
         cmocka_unit_test(the_end_of_a_spawned_job_does_not_overtake_its_output),
         cmocka_unit_test(the_time_limit_of_a_job_holds_for_its_spawned_jobs_too),
+        cmocka_unit_test(a_spawned_job_that_is_lost_with_its_submitter_ends_its_parent_as_lost),
         cmocka_unit_test(an_ended_parent_ends_its_children_at_the_request_of_its_user),
         cmocka_unit_test(an_ended_parent_ends_its_children_when_its_submitter_disconnects),
         cmocka_unit_test(a_further_signal_to_an_ended_parent_changes_nothing),

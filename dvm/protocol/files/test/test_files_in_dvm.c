@@ -22,6 +22,7 @@ struct dvm {
     struct sim *sim;
     bool started[MEMBERS + 1];
     bool pieces[MEMBERS + 1]; /* of files have come */
+    uint64_t full_until;      /* the backlog of vpid 2 for vpid 4 */
     bool too_early;           /* a rank got its start before all daemons of the job had its files */
 };
 
@@ -127,6 +128,45 @@ static void ranks_start_when_the_files_are_everywhere_and_only_there(void **stat
         assert_int_equal(d->pieces[v], v == 1 || v == 2);
         assert_int_equal(d->started[v], v == 1 || v == 2);
     }
+}
+
+static void keep_full(void *arg, uint32_t vpid)
+{
+    struct dvm *d = arg;
+    const char bytes[16] = {0};
+    bool more = false;
+
+    while (vpid == 2 && sim_now(d->sim) < d->full_until &&
+           core_app_send(sim_core(d->sim, 2), 4, CLASS_BULK, 7, bytes, sizeof(bytes), NULL) == 0)
+        more = true;
+    if (more)
+        sim_drain(d->sim, 2);
+}
+
+static void fill_from_take_files(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct dvm *d = arg;
+
+    if (vpid == 2 && act->kind == OUT_TAKE_FILES)
+        d->full_until = sim_now(d->sim) + 200;
+}
+
+/* The daemon of the ranks has a full backlog for the daemon of the submitter when it could take
+ * pieces, and then no further reason to say so. */
+static void a_daemon_with_a_full_backlog_gets_the_files_later(void **state)
+{
+    struct dvm d = {0};
+    struct sim_hooks h = {.arg = &d, .action = fill_from_take_files, .after = keep_full};
+    struct dvm_shape shape = {
+        .members = MEMBERS, .started = MEMBERS, .slots = 2, .backlog_max = 4096};
+    struct sim_want w = {.ranks = 3, .run_ms = 10, .nfiles = 2};
+
+    d.sim = dvm_boot(&shape);
+    sim_watch(d.sim, &h);
+    sim_for(d.sim, 500);
+    assert_ends(&d, sim_submit_job(d.sim, 4, &w), 0, "");
+    assert_true(d.full_until);
+    sim_destroy(d.sim);
 }
 
 static void a_full_disk_fails_the_job_with_node_and_reason(void **state)
@@ -266,6 +306,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_dvm, close_dvm)
     const struct CMUnitTest tests[] = {
         TEST(ranks_start_when_the_files_are_everywhere_and_only_there),
+        cmocka_unit_test(a_daemon_with_a_full_backlog_gets_the_files_later),
         TEST(a_full_disk_fails_the_job_with_node_and_reason),
         TEST(the_loss_of_a_daemon_ends_the_job),
         TEST(a_recoverable_job_goes_on_without_the_lost_daemon),

@@ -186,15 +186,20 @@ int job_signal_put(struct jobs *js, const char *nspace, int signum, enum api_rea
 }
 
 /* The daemon of a submitter has left or is lost, and the submitter with it. */
-void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch)
+void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch, bool lost)
 {
     struct job *j;
 
     DL_FOREACH(js->list, j)
     {
-        if (j->kept->accepted.submit_vpid == vpid &&
-            epoch_eq(j->kept->accepted.submit_epoch, epoch) && !job_entry_follows_head(j->kept))
-            job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter was lost with vpid %u",
+        if (j->kept->accepted.submit_vpid != vpid ||
+            !epoch_eq(j->kept->accepted.submit_epoch, epoch) || job_entry_follows_head(j->kept))
+            continue;
+        if (lost)
+            job_fail(js, j, JOB_EV_KILL, EXIT_CODE_LOST,
+                     "its submitter was lost with its daemon (vpid %u)", vpid);
+        else
+            job_fail(js, j, JOB_EV_KILL, EXIT_CODE_CANCELLED, "its submitter left with vpid %u",
                      vpid);
     }
 }
