@@ -250,7 +250,7 @@ void apply_op(struct core *c, struct msg *m)
         succession_keep(c, &heir);
     change_members(c, m);
     if (heir.near) {
-        c->head_since = msg_op(m);
+        heads_add(&c->heads, m->add.members[0].epoch.ctr, msg_op(m));
         succession_leave_former(c);
     }
     switch (m->type) {
@@ -312,8 +312,10 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
     if (!joined && succession_is_near(c, &head))
         succession_keep(c, &heir);
     c->members = now;
+    if (joined)
+        c->heads = (struct heads){0};
     if (joined || heir.near)
-        c->head_since = m->op;
+        heads_add(&c->heads, head.epoch.ctr, m->op);
     for (uint32_t v = 0; v < old.n; v++) {
         if (members_live(&old, v) &&
             !members_current(&c->members, v, members_epoch(&old, &old.tab[v])))

@@ -10,6 +10,7 @@
 #include "dvm/protocol/gather/gather.h"
 #include "dvm/protocol/head/head.h"
 #include "dvm/protocol/link_loss/link_loss.h"
+#include "dvm/protocol/member/heads.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/neighbour/neighbour.h"
 #include "dvm/protocol/rml/rml.h"
@@ -83,7 +84,7 @@ struct core {
     struct asking asking;
     int64_t clock_ahead; /* of our own clock; 0: this process has begun the incarnation */
     struct msg_member self;
-    uint64_t head_since; /* the table has named the present head from this version on, at least */
+    struct heads heads; /* a member: those since it has joined */
     hwloc_bitmap_t know_orphaned; /* the head: vpids whose process has called with edition 1 */
     /* of the parent */
     uint64_t parent_id; /* the lifeline (struct neighbour); 0: none */

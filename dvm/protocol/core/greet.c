@@ -270,11 +270,11 @@ static bool knows_less(const struct core *c, const struct neighbour *k, const st
     return core_is_head(c) && (later || m->version > c->members.version);
 }
 
-/* The caller has processed broadcasts of an earlier head that the present one does not know: its
- * table is another one, although the versions fit. */
+/* The caller has processed broadcasts of an earlier head that a later one did not know: its table
+ * is another one, although the versions fit. */
 static bool is_astray(const struct core *c, const struct neighbour *k, const struct msg_hello *m)
 {
-    return k->knows_head && k->knows_head < known_head(c) && m->version >= c->head_since;
+    return k->knows_head && m->version >= heads_since_after(&c->heads, k->knows_head);
 }
 
 /* True: the caller is refused. */

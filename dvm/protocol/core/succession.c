@@ -74,7 +74,7 @@ void succession_begin(struct core *c)
     head_succeed(c->head, &skips, &c->self, &op);
     rml_set_epoch(c->rml, c->self.epoch);
     apply_op(c, &op);
-    c->head_since = msg_op(&op);
+    c->heads = *head_heads(c->head);
     client_inherit_all(c);
     head_resume(c->head, former, msg_op(&op));
     client_ask_all(c);

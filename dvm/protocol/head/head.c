@@ -188,6 +188,11 @@ void head_each_client(const struct head *h, void (*on)(void *arg, const struct j
     jobs_each_client(h->jobs, on, arg);
 }
 
+const struct heads *head_heads(const struct head *h)
+{
+    return roster_heads(h->known.roster);
+}
+
 int64_t head_clock_ahead(const struct head *h)
 {
     return h->clock_ahead;

@@ -11,6 +11,7 @@
 #include "dvm/protocol/head/jobs/job.h"
 #include "dvm/protocol/head/journal/journal.h"
 #include "dvm/protocol/head/resize/resize.h"
+#include "dvm/protocol/member/heads.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/out/out.h"
 #include "dvm/protocol/rml/rml.h"
@@ -55,6 +56,8 @@ void head_each_client(const struct head *h, void (*on)(void *arg, const struct j
                       void *arg);
 /* How far the head's clock (out->now_ms) is ahead of this process's own. */
 int64_t head_clock_ahead(const struct head *h);
+/* The heads of the incarnation so far, without the first. */
+const struct heads *head_heads(const struct head *h);
 uint64_t head_incarnation(const struct head *h);
 uint64_t head_last_epoch(const struct head *h); /* that was given to anybody */
 void head_destroy(struct head *h);

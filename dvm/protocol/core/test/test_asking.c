@@ -319,6 +319,39 @@ static void c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew(vo
     sim_destroy(s);
 }
 
+/* Members other than vpid 1 know of vpid 7, whose ADD has the number of an heir's ADD. They call
+ * the heir of that one, whose own ADD has a later number than they have seen. */
+static void c21_a_member_that_has_seen_what_a_former_heir_did_not_know_joins_anew(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){
+        .members = MEMBERS + 1, .started = MEMBERS, .radix = 8, .slots = 2, .keepers = true});
+
+    dvm_wait_wired(s, MEMBERS, 20000);
+    sim_for(s, 100);
+    cut_off(s, 1);
+    sim_start(s, MEMBERS + 1);
+    sim_for(s, 500);
+    sim_crash(s, 0);
+    sim_crash(s, MEMBERS + 1);
+    sim_heal(s);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        sim_partition(s, v, 1);
+    for (int heirs = 0; heirs < 2; heirs++) {
+        sim_crash(s, 0);
+        sim_start(s, 0);
+        assert_true(sim_until(s, is_head, NULL, 30000));
+        sim_for(s, 100);
+    }
+    assert_int_equal(core_stats(sim_core(s, 0)).version,
+                     core_stats(sim_core(s, MEMBERS)).version + 1);
+    sim_heal(s);
+    sim_for(s, 5000);
+    for (uint32_t v = 2; v <= MEMBERS; v++)
+        assert_false(members_live(core_inspect_members(sim_core(s, v)), MEMBERS + 1));
+    assert_int_equal(dvm_in_state(s, MEMBER_WIRED), MEMBERS);
+    sim_destroy(s);
+}
+
 /* Vpid 1 has old records, 2 has all, and so has 3, which does not call. */
 static struct sim *end_head_of_old_keeper(size_t *job)
 {
@@ -616,6 +649,7 @@ int main(void)
         cmocka_unit_test(c21_an_answer_of_a_former_head_is_refused_if_the_next_one_is_known),
         cmocka_unit_test(c21_heirs_of_the_same_records_have_different_epochs),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
+        cmocka_unit_test(c21_a_member_that_has_seen_what_a_former_heir_did_not_know_joins_anew),
         cmocka_unit_test(c21_a_member_below_another_one_may_have_seen_what_the_heir_does_not_know),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_although_older_records_are_there),

@@ -12,8 +12,9 @@
  * vpid, above the size bound, and during its join back-off. A refused daemon asks again; nothing
  * has changed. An admission can be taken back until a broadcast names the daemon.
  *
- * Epochs, facts, states and the tree's members are in the journal: BEGIN, ADMITTED, STEP,
- * OP_APPLIED. Join back-off and the numbers of repairs are not: a new head begins without them. */
+ * Epochs, facts, states, the tree's members and the heads so far are in the journal: BEGIN,
+ * ADMITTED, STEP, OP_APPLIED. Join back-off and the numbers of repairs are not: a new head begins
+ * without them. */
 #include "dvm/protocol/head/members/roster.h"
 
 #include "base/bitmap/bitmap.h"
@@ -26,7 +27,8 @@ struct roster {
     struct roster_uses uses;
     struct join_backoff *backoff;
     uint64_t last_epoch;
-    bool turned_away; /* an admission was taken back: the core has to notify the daemon */
+    struct heads heads; /* after the first */
+    bool turned_away;   /* an admission was taken back: the core has to notify the daemon */
 };
 
 /* --- the fold */
@@ -76,6 +78,8 @@ static int fold_op(struct roster *r, const struct msg *op, struct err *err)
         return err_set(err, "version %llu after %llu", (unsigned long long)msg_op(op),
                        (unsigned long long)m->version);
     m->version = msg_op(op);
+    if (op->type == MSG_ADD && op->add.nmembers && op->add.members[0].vpid == VPID_HEAD)
+        heads_add(&r->heads, op->add.members[0].epoch.ctr, m->version);
     if (op->type == MSG_ADD)
         members_add(m, op->add.members, op->add.nmembers);
     else if (op->type == MSG_REMOVE)
@@ -132,6 +136,11 @@ static void save_state(const void *state, struct buf *b)
         if (members_get(m, v))
             save_member(m, v, b);
     }
+    buf_put_u32(b, (uint32_t)r->heads.n);
+    for (size_t i = 0; i < r->heads.n; i++) {
+        buf_put_u64(b, r->heads.tab[i].ctr);
+        buf_put_u64(b, r->heads.tab[i].since);
+    }
 }
 
 static int load_member(struct members *table, struct cur *c, struct err *err)
@@ -165,6 +174,12 @@ static int load_state(void *state, struct cur *c, struct err *err)
     for (uint32_t i = 0; i < n; i++) {
         if (load_member(m, c, err) < 0)
             return -1;
+    }
+    n = cur_count(c, HEADS_MAX, 16);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t ctr = cur_u64(c);
+
+        heads_add(&r->heads, ctr, cur_u64(c));
     }
     return 0;
 }
@@ -273,6 +288,11 @@ struct epoch roster_succeed(struct roster *r, const struct msg_member *head, uin
     x.heir.head.epoch = incarnation_epoch(r->uses.inc, r->last_epoch + 1 + skipped);
     journal_note(r->uses.journal, &x);
     return x.heir.head.epoch;
+}
+
+const struct heads *roster_heads(const struct roster *r)
+{
+    return &r->heads;
 }
 
 void roster_turn_callers_away(struct roster *r)

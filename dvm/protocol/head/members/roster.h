@@ -6,6 +6,7 @@
 #include "dvm/protocol/head/journal/incarnation.h"
 #include "dvm/protocol/head/members/cpu_ledger.h"
 #include "dvm/protocol/head/members/size_bound.h"
+#include "dvm/protocol/member/heads.h"
 #include "dvm/protocol/member/member.h"
 #include "dvm/protocol/out/out.h"
 
@@ -31,6 +32,7 @@ void roster_destroy(struct roster *r);
 int roster_admit(struct roster *r, const struct msg_member *facts, const char *cpus, bool named,
                  struct epoch *epoch, struct err *err) __attribute__((warn_unused_result));
 uint64_t roster_last_epoch(const struct roster *r);
+const struct heads *roster_heads(const struct roster *r); /* without the first */
 /* A new process is the head: its epoch, which the table gets with the operation that follows. So
  * many others before it are not used, nor are so many names (record_heir). */
 struct epoch roster_succeed(struct roster *r, const struct msg_member *head, uint64_t skipped,

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "dvm/protocol/member/heads.h"
 #include "dvm/protocol/member/member.h"
 
 #include <stdio.h>
@@ -340,6 +341,24 @@ static void an_add_has_keys_only_if_each_live_member_can_read_them(void **state)
     members_free(&m);
 }
 
+static void the_next_of_all_heads_is_found_up_to_a_limit(void **state)
+{
+    struct heads h = {0};
+
+    assert_true(heads_since_after(&h, 0) == UINT64_MAX);
+    heads_add(&h, 10, 5);
+    heads_add(&h, 20, 9);
+    assert_int_equal(heads_since_after(&h, 9), 5);
+    assert_int_equal(heads_since_after(&h, 10), 9);
+    assert_int_equal(heads_since_after(&h, 19), 9);
+    assert_true(heads_since_after(&h, 20) == UINT64_MAX);
+    for (uint64_t i = 0; i < HEADS_MAX - 1; i++)
+        heads_add(&h, 30 + i, 100 + i);
+    assert_int_equal(h.n, HEADS_MAX);
+    assert_int_equal(heads_since_after(&h, 1), 9);
+    assert_int_equal(heads_since_after(&h, 28 + HEADS_MAX - 1), 100 + HEADS_MAX - 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +375,7 @@ int main(void)
         cmocka_unit_test(at_the_head_a_member_is_wired_when_all_daemons_have_processed_it),
         cmocka_unit_test(every_state_has_its_name),
         cmocka_unit_test(a_key_stays_with_its_epoch_and_no_longer),
+        cmocka_unit_test(the_next_of_all_heads_is_found_up_to_a_limit),
         cmocka_unit_test(an_add_has_keys_only_if_each_live_member_can_read_them),
     };
 
