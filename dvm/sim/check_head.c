@@ -390,7 +390,8 @@ static void check_held(struct check *c, struct seen_job *j, const struct job_loo
 
     if (is && c->fence == 0 && c->settled)
         check_fail(c, "nobody-parked-forever", "job %s is held, nothing holds it", x->nspace);
-    if (was && !is && c->lost_now && job_state_over(x->state) && x->exit_code == EXIT_CODE_LOST)
+    if (was && !is && c->lost_now && job_state_over(x->state) && x->exit_code == EXIT_CODE_LOST &&
+        !strstr(x->reason, "its submitter was lost with its daemon"))
         check_fail(c, "unrelated-loss", "job %s was held and is ended by a loss: %s", x->nspace,
                    x->reason);
     if (was && !is && !job_state_over(x->state) && *c->holding)

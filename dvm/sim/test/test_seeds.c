@@ -107,7 +107,8 @@ static void seeds_that_once_failed_pass(void **state)
         {19, 17674097440656127, 4}, /* the checker: a target's link had broken before its removal,
                                        while the head hung */
         {19, 24809184532974981, 4}, /* a daemon's word that it takes files met a full backlog */
-        {19, 24809184532977722, 3}, /* a spawned job that was lost with its submitter was cancelled */
+        {19, 24809184532977722,
+         3}, /* a spawned job that was lost with its submitter was cancelled */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
