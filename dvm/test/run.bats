@@ -9,7 +9,10 @@ load lib
 
 setup_file() { build_all; }
 setup() { new_dvm_dir; }
-teardown() { end_dvm; }
+teardown() {
+    end_dvm
+    [ -z "${group:-}" ] || leave_memory_group
+}
 
 # code_of COMMAND...: its exit code in $code. bats' own `run` would give away the descriptors that are closed here.
 code_of() {
@@ -109,6 +112,28 @@ no_job_runs() { [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" =
     run -7 prun -n 2 sh -c '[ "$PMIX_RANK" = 0 ] || exit 7; exec sleep 1000'
     [[ "$output" =~ ^prun:\ rank\ 1\ on\ node2\ \(vpid\ 2\)\ exited\ with\ code\ 7,\ pid\ [0-9]+$ ]]
     run ! own -f '^sleep 1000$'
+}
+
+# memory_group BYTES: a new group of processes with that limit, in $group; this shell moves there. False: none can be made.
+memory_group() {
+    local root=/sys/fs/cgroup limit_file=memory.max
+    if [ -e "$root/memory/memory.limit_in_bytes" ]; then
+        root=$root/memory limit_file=memory.limit_in_bytes
+    fi
+    group=$root/dvm-test-$$
+    mkdir "$group" 2> /dev/null && echo "$1" > "$group/$limit_file" && echo "$BASHPID" > "$group/cgroup.procs"
+}
+leave_memory_group() {
+    echo "$BASHPID" > "${group%/*}/cgroup.procs"
+    rmdir "$group"
+}
+
+@test "a rank that the kernel kills for lack of memory is reported so, and the DVM goes on" {
+    memory_group 250000000 || skip "no right to limit memory"
+    start_dvm 1
+    run -137 prun -n 1 tail /dev/zero
+    [[ "$output" =~ "was ended by signal 9 (Killed) by the kernel, out of memory, pid "[0-9]+$ ]]
+    prun -n 1 true
 }
 
 @test "programs that cannot be run are named with the reason" {

@@ -67,7 +67,7 @@ static bool send_report(struct files *s, const struct sink *k, enum files_kind k
 }
 
 /* What the source has not been told yet: that pieces can come, and how much has been written. */
-static void report(struct files *s, struct sink *k)
+static void report_progress(struct files *s, struct sink *k)
 {
     k->opened = k->opened || send_report(s, k, FILES_OPEN);
     if (k->opened && k->taken > k->told && send_report(s, k, FILES_TAKEN))
@@ -85,7 +85,7 @@ void files_turn(struct files *s)
         return;
     HASH_ITER(hh, s->sinks, k, tmp)
     {
-        report(s, k);
+        report_progress(s, k);
     }
 }
 
@@ -100,7 +100,7 @@ void files_expect(struct files *s, const struct job_launch *l)
     k->vpid = l->files_vpid;
     k->client = l->files_client;
     HASH_ADD_KEYPTR(hh, s->sinks, k->nspace, strlen(k->nspace), k);
-    report(s, k);
+    report_progress(s, k);
 }
 
 void files_written(struct files *s, const char *nspace, uint64_t total)
@@ -110,7 +110,7 @@ void files_written(struct files *s, const char *nspace, uint64_t total)
     if (!k)
         return;
     k->taken = total;
-    report(s, k);
+    report_progress(s, k);
 }
 
 void files_forget(struct files *s, const char *nspace)
