@@ -275,6 +275,16 @@ static void c8_a_grow_that_is_not_complete_at_its_deadline_is_rolled_back(void *
     end(&w);
 }
 
+static void c8_a_grow_with_no_time_is_rolled_back_at_once(void **arg)
+{
+    struct world w = boot(9, 5);
+
+    put(&w, "g", API_KIND_GROW, 6, 8, 0, NULL);
+    sim_for(w.sim, 100);
+    assert_failed(&w, "g", "deadline of 0 s", 5);
+    end(&w);
+}
+
 static void c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_deadline(void **arg)
 {
     struct world w = boot(9, 5);
@@ -631,6 +641,7 @@ int main(void)
         cmocka_unit_test(c8_a_grow_whose_daemon_fails_before_all_have_come_is_rolled_back_whole),
         cmocka_unit_test(c8_a_grow_whose_daemon_fails_while_all_are_wired_is_rolled_back_whole),
         cmocka_unit_test(c8_a_grow_that_is_not_complete_at_its_deadline_is_rolled_back),
+        cmocka_unit_test(c8_a_grow_with_no_time_is_rolled_back_at_once),
         cmocka_unit_test(
             c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_deadline),
         cmocka_unit_test(c1_c8_a_failed_grow_aborts_only_jobs_that_wait_for_it),

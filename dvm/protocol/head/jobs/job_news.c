@@ -75,7 +75,7 @@ void job_news_send(struct jobs *js, struct job *j)
 
 static bool is_due(const struct jobs *js, const struct job *j)
 {
-    return j->told_ms == 0 || j->told_ms + SEND_EVERY_MS <= js->out->now_ms;
+    return j->told_ms + SEND_EVERY_MS <= js->out->now_ms;
 }
 
 void job_news_steps(struct jobs *js)

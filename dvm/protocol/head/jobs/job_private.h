@@ -51,7 +51,7 @@ struct job {
     uint32_t passed;    /* times that later jobs have passed it, while it waited for slots */
     size_t nnews;       /* ranks whose end has not been reported to others yet */
     struct msg_rank *news;
-    uint64_t told_ms; /* time of the last report to others; 0: never */
+    uint64_t told_ms; /* time of the last report to others */
     char *reason;
     bool timed_out; /* its time limit has passed, and it was ended for that */
     UT_hash_handle hh;

@@ -257,6 +257,17 @@ static void a_value_to_be_read_once_is_read_once(void **state)
     assert_finds(state, &bob, STORE_RANGE_SESSION, "k", "");
 }
 
+static void values_to_be_read_once_are_read_in_any_order(void **state)
+{
+    BUF_AUTO struct buf b = lookup_blob(&bob, STORE_RANGE_SESSION, "later", "earlier");
+    BUF_AUTO struct buf out = {.max = BLOB_MAX};
+
+    publish(state, &alice, STORE_RANGE_SESSION, STORE_PERSIST_FIRST_READ, "earlier", "1");
+    publish(state, &alice, STORE_RANGE_SESSION, STORE_PERSIST_FIRST_READ, "later", "2");
+    assert_int_equal(look_up(*state, b.data, b.len, &out), STORE_OK);
+    assert_int_equal(store_count(*state), 0);
+}
+
 static void a_lookup_that_fails_reads_no_value_that_is_read_once(void **state)
 {
     BUF_AUTO struct buf b = lookup_blob(&bob, STORE_RANGE_SESSION, "k", NULL);
@@ -384,6 +395,7 @@ int main(void)
         TEST(a_published_value_is_found_within_its_range_only),
         TEST(one_key_in_two_ranges_is_two_values),
         TEST(a_value_to_be_read_once_is_read_once),
+        TEST(values_to_be_read_once_are_read_in_any_order),
         TEST(a_lookup_that_fails_reads_no_value_that_is_read_once),
         TEST(a_lookup_that_finds_some_of_several_keys_reports_a_partial_success),
         TEST(only_the_publisher_can_unpublish),
