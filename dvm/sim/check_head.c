@@ -116,9 +116,10 @@ static bool offered_before(const struct check *c, const struct api_campaign *x)
 {
     for (size_t i = 0; i < x->ntargets; i++) {
         uint32_t vpid = x->targets[i];
+        struct epoch life = life_of(c, vpid);
 
-        if (vpid >= SIM_NODES_MAX || epoch_none(life_of(c, vpid)) ||
-            !epoch_eq(c->offered[vpid], life_of(c, vpid)))
+        if (vpid >= SIM_NODES_MAX || epoch_none(life) ||
+            !(epoch_eq(c->offered[vpid], life) || epoch_eq(c->unseen[vpid], life)))
             return false;
     }
     return true;
@@ -558,12 +559,14 @@ static void adopt_job(void *arg, const struct job_look *x)
 
 /* The records lack the campaign that has offered them, and they are members still: the next
  * campaign offers them again. A reader of the events gets the same vpid and epoch twice; the
- * operator goes by the campaigns. */
+ * operator goes by the campaigns. Others the head may have offered with its first input. */
 static void forget_offers(struct check *c, const struct members *m)
 {
     for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++) {
         if (members_live(m, v))
             c->offered[v] = (struct epoch){0, 0};
+        else
+            c->unseen[v] = life_of(c, v);
     }
 }
 

@@ -169,7 +169,8 @@ struct check {
     struct seen_removal *removals; /* [nremovals] in this incarnation */
     size_t nremovals;
     uint64_t complete;
-    struct epoch offered[SIM_NODES_MAX]; /* last epoch of which a shrink has offered the node */
+    struct epoch offered[SIM_NODES_MAX]; /* last epoch of which a shrink has offered the node, */
+    struct epoch unseen[SIM_NODES_MAX];  /* or may have offered it before the checker saw it */
     uint64_t departed[SIM_NODES_MAX];    /* the last epoch whose departure was announced */
     uint64_t live[SIM_NODES_MAX]; /* epoch in the tree after the head's last step; 0: absent */
     uint8_t state[SIM_NODES_MAX]; /* enum member_state at the head after its last step, */
