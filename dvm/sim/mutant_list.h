@@ -184,6 +184,7 @@
     X(LATE_GREETING, "a new head forgets a keeper of which another greeting comes late")           \
     X(EPOCH_AGAIN, "two heirs of the same records have the same epoch")                            \
     X(ENDED_AGAIN, "a daemon does not end a job whose client, or whose files, it no longer has")   \
+    X(STARTS_AGAIN, "a daemon starts ranks of a job again that has ended there")                   \
     X(LAST_HEAD_ONLY, "a head does not look for what a head before it did not know")               \
     X(ASTRAY_UNSEEN, "a member has another broadcast by the number of an heir's and goes on")      \
     X(OTHER_MAP, "a head does not compare the map of a job with that of its daemons")              \

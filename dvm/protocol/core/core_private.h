@@ -67,6 +67,8 @@ struct asked { /* a request for another size, whose answer or end is to come */
     struct asked *next, *prev;
 };
 
+#define CORE_ENDED_MAX 256
+
 struct core {
     struct core_opts opts;
     struct out out;
@@ -110,6 +112,8 @@ struct core {
     struct local_job *jobs;
     struct client *clients;
     struct ranks_reported *reported; /* lost ranks, by job (local_losses.c) */
+    char *ended[CORE_ENDED_MAX];     /* names of the last jobs of which the head has sent the end */
+    size_t nended;
     size_t nclients;
     struct asked *asked;
     size_t nasked;

@@ -56,6 +56,8 @@ void local_free(struct core *c)
     local_losses_free(c);
     while (c->jobs)
         drop_job(c, c->jobs);
+    for (size_t i = 0; i < CORE_ENDED_MAX; i++)
+        free(c->ended[i]);
 }
 
 /* --- actions */
@@ -143,8 +145,8 @@ void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
 
 /* --- the head's messages */
 
-/* A departing daemon starts nothing more: the job fails at once. */
-static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t node)
+/* Nothing of the job is here, now and later. */
+static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t node, char *why)
 {
     FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)l->nranks + 1, sizeof(*ranks));
     struct msg failed = {.type = MSG_LAUNCHED, .launched = {.nspace = l->nspace, .ranks = ranks}};
@@ -154,7 +156,7 @@ static void refuse_launch(struct core *c, const struct job_launch *l, uint32_t n
     for (uint32_t r = 0; r < l->nranks; r++) {
         if (l->rank_node[r] == node)
             ranks[failed.launched.nranks++] =
-                (struct msg_rank){r, true, RANK_PLAIN, ECANCELED, "the daemon is leaving"};
+                (struct msg_rank){r, true, RANK_PLAIN, ECANCELED, why};
     }
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &failed);
     if (members_live(&c->members, l->home_vpid))
@@ -178,6 +180,33 @@ static void add_ranks(struct local_job *j, uint32_t node)
     }
 }
 
+static void note_end(struct core *c, const char *nspace)
+{
+    char **slot = &c->ended[c->nended++ % CORE_ENDED_MAX];
+
+    free(*slot);
+    *slot = xstrdup(nspace);
+}
+
+static bool has_ended(const struct core *c, const char *nspace)
+{
+    for (size_t i = 0; i < CORE_ENDED_MAX && c->ended[i]; i++) {
+        if (strcmp(c->ended[i], nspace) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The end of the job is in records that the present head lacks. */
+static void refuse_ended(struct core *c, const struct job_launch *l, uint32_t node)
+{
+    char why[] = "it has ended already under the former head";
+    struct msg m = {.type = MSG_NO_FILES, .no_files = {l->nspace, NO_FILES_TO_SEND, why}};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+    refuse_launch(c, l, node, why);
+}
+
 static void take_launch(struct core *c, const struct frame *f, struct msg *m)
 {
     struct job_launch *l = &m->launch.map;
@@ -186,8 +215,12 @@ static void take_launch(struct core *c, const struct frame *f, struct msg *m)
 
     if (node < 0 || local_find_any(c, l->nspace))
         return;
-    if (c->finishing) {
-        refuse_launch(c, l, (uint32_t)node);
+    if (has_ended(c, l->nspace)) {
+        refuse_ended(c, l, (uint32_t)node);
+        return;
+    }
+    if (c->finishing) { /* a departing daemon starts nothing more: the job fails at once */
+        refuse_launch(c, l, (uint32_t)node, "the daemon is leaving");
         return;
     }
     j = xcalloc(1, sizeof(*j));
@@ -251,6 +284,7 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 
     out_add(&c->out, OUT_JOB_ENDED)->job_ended =
         (struct out_job_ended){xstrdup(m->job_ended.nspace), m->job_ended.exit_code};
+    note_end(c, m->job_ended.nspace);
     gather_forget(c->gather, m->job_ended.nspace);
     local_losses_job_ended(c, m->job_ended.nspace);
     local_resize_over(c, m->job_ended.nspace);

@@ -84,6 +84,31 @@ static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_sub
     sim_destroy(s);
 }
 
+/* By the records of vpid 1 a job of vpids 4 and 5 runs. It has ended there. Its submitter at vpid 3
+ * has all output, and was cut off before it heard of the end. */
+static void
+c21_a_job_that_has_ended_unknown_to_heir_and_submitter_does_not_start_again(void **state)
+{
+    const struct sim_want want = {.ranks = 4, .run_ms = 1000, .nhosts = 2, .hosts = {4, 5}};
+    struct sim *s = boot_shape(MEMBERS, 8);
+    size_t job = sim_submit_job(s, 3, &want);
+
+    sim_for(s, 500);
+    assert_int_equal(sim_job(s, job)->state, JOB_RUNNING);
+    cut_off(s, 1);
+    assert_true(sim_until(s, jobs_have_ended, NULL, 3000));
+    cut_off(s, 3);
+    sim_for(s, 1500); /* the head waits for vpid 1 at first */
+    assert_null(local_find_any(sim_core(s, 4), sim_job(s, job)->nspace));
+    assert_null(local_find_any(sim_core(s, 5), sim_job(s, job)->nspace));
+    assert_false(sim_job(s, job)->done);
+    go_on_with_old_records(s);
+    sim_heal(s);
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    assert_non_null(strstr(sim_job(s, job)->text, "does not know the job's end"));
+    sim_destroy(s);
+}
+
 /* The same, and it runs: vpid 5 reports its ranks to a head that has not launched them. */
 static void c21_a_job_whose_launch_was_lost_with_the_head_ends(void **state)
 {
@@ -222,6 +247,8 @@ int main(void)
         cmocka_unit_test(c21_the_name_of_a_lost_job_is_not_given_again),
         cmocka_unit_test(
             c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter),
+        cmocka_unit_test(
+            c21_a_job_that_has_ended_unknown_to_heir_and_submitter_does_not_start_again),
         cmocka_unit_test(c21_a_job_whose_launch_was_lost_with_the_head_ends),
         cmocka_unit_test(c21_a_job_whose_files_went_to_another_daemon_ends),
         cmocka_unit_test(c21_a_job_that_runs_by_another_map_than_the_heirs_ends),

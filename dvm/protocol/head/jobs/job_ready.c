@@ -99,6 +99,15 @@ static bool is_preparing_for(const struct job *j, uint32_t submitter)
     return j && j->kept->accepted.submit_vpid == submitter && j->kept->state == JOB_PREPARING;
 }
 
+/* The daemon has ended the job, in records that are lost. */
+static bool has_ended_there(const struct job *j, uint32_t from)
+{
+    int node =
+        j && job_sent(j) && !job_state_over(j->kept->state) ? job_launch_node(&j->map, from) : -1;
+
+    return node >= 0 && !job_node_gone(j, node);
+}
+
 void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_files *m)
 {
     struct job *j = jobs_find(js, m->nspace);
@@ -106,6 +115,10 @@ void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_file
 
     if (m->errnum == NO_FILES_TO_SEND && is_preparing_for(j, from))
         job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_LOST, "not started: %s", m->why);
+    else if (m->errnum == NO_FILES_TO_SEND && has_ended_there(j, from))
+        job_fail(js, j, JOB_EV_KILL, EXIT_CODE_LOST,
+                 "the head was lost, and its heir does not know the job's end: on vpid %u %s", from,
+                 m->why);
     else if (node >= 0)
         job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED,
                  "not launched: its files cannot be put on %s (vpid %u): %s: %s",
