@@ -118,55 +118,61 @@ static void seeds_that_once_failed_pass(void **state)
 static void seeds_with_keepers_that_once_failed_pass(void **state)
 {
     static const struct {
+        unsigned generation;
         uint64_t seed;
         uint32_t nodes;
     } seeds[] = {
-        {100699, 17}, /* the checker: a request ends with the process of the head, although
+        {16, 100699, 17}, /* the checker: a request ends with the process of the head, although
                          the next one has the same epoch */
-        {100783, 15}, /* the checker: a keeper was expected to be believed that had answered
+        {16, 100783, 15}, /* the checker: a keeper was expected to be believed that had answered
                          and then left */
-        {100127, 16}, /* the same, its connection had broken */
-        {23782368354718012, 4},  /* older records were taken while the best keeper was slow */
-        {810942574957u, 64},     /* the checker: the head of an earlier incarnation goes on */
-        {810942575223u, 12},     /* the same */
-        {235681123738u, 3},      /* an heir gave the name of a job that was lost to another one */
-        {46175533342427983, 3},  /* the name of an application's campaign */
-        {7912621150236930, 3},   /* a job whose end was lost waited for the files of its client */
-        {71795351819236513, 9},  /* a job was launched by two heads with two maps */
-        {63301263195657200, 3},  /* a head that had refused records waited by the clock in them */
-        {17482702678356378, 19}, /* a head's late answer came after the next one was known */
-        {7912621150240740, 3},   /* the checker: a head that asks for records may be set aside */
-        {15586243171582723,
+        {16, 100127, 16}, /* the same, its connection had broken */
+        {16, 23782368354718012, 4}, /* older records were taken while the best keeper was slow */
+        {16, 810942574957u, 64},    /* the checker: the head of an earlier incarnation goes on */
+        {16, 810942575223u, 12},    /* the same */
+        {16, 235681123738u, 3}, /* an heir gave the name of a job that was lost to another one */
+        {16, 46175533342427983, 3}, /* the name of an application's campaign */
+        {16, 7912621150236930, 3}, /* a job whose end was lost waited for the files of its client */
+        {16, 71795351819236513, 9}, /* a job was launched by two heads with two maps */
+        {16, 63301263195657200,
+         3}, /* a head that had refused records waited by the clock in them */
+        {16, 17482702678356378, 19}, /* a head's late answer came after the next one was known */
+        {16, 7912621150240740, 3}, /* the checker: a head that asks for records may be set aside */
+        {16, 15586243171582723,
          4}, /* the checker: a keeper came into sync late, and did not have all */
-        {50256551848353962, 4},  /* the checker: a member is offered again by older records */
-        {60341966972004617, 17}, /* the checker: losses are reported again by older records */
-        {20865432975319237, 4},  /* the checker: a job was ready for a debugger by older records */
-        {36969001510012188, 10}, /* the checker: a member that had left joins a head with older
+        {16, 50256551848353962, 4},  /* the checker: a member is offered again by older records */
+        {16, 60341966972004617, 17}, /* the checker: losses are reported again by older records */
+        {16, 20865432975319237,
+         4}, /* the checker: a job was ready for a debugger by older records */
+        {16, 36969001510012188, 10}, /* the checker: a member that had left joins a head with older
                                     records */
-        {46175533342426166, 3},  /* the checker: a launch had waited for keepers */
-        {259109227286732, 0},    /* the checker: who was removed had links to its children alone */
-        {59259844972436514, 0},  /* records of a member that had hung were taken, although one that
-                                    had called knew more */
-        {59259844972440569, 0},  /* late records of an earlier stream replaced those of a keeper */
-        {274118217056128, 0},    /* the checker: a rank had been notified of the end of its request,
-                                    by a former head whose records are lost */
+        {16, 46175533342426166, 3},  /* the checker: a launch had waited for keepers */
+        {16, 259109227286732, 0}, /* the checker: who was removed had links to its children alone */
+        {16, 59259844972436514, 0}, /* records of a member that had hung were taken, although one
+                                   that had called knew more */
+        {16, 59259844972440569,
+         0},                      /* late records of an earlier stream replaced those of a keeper */
+        {16, 274118217056128, 0}, /* the checker: a rank had been notified of the end of its
+                                 request, by a former head whose records are lost */
+        {17, 259109227278538,
+         0}, /* a daemon and a later head had the same number for two broadcasts */
+        {18, 102939233645594,
+         0}, /* a head whose best records end the incarnation went on with older ones */
+        {18, 188085160812767,
+         0}, /* a job waited for files that its client had sent for a former head */
+        {17, 30,
+         8}, /* the checker: a member that had left was not in the older records of a volume */
+        {19, 8001253, 4}, /* the checker: what an heir had offered with its first input */
+        {19, 8005135, 4}, /* the checker: the removal of a decider was in records that are lost */
+        {19, 11009199,
+         3}, /* a daemon launched a job again that had ended there, and waited for its start */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
-        replay_schedule(&(struct script_opts){
-            .seed = seeds[i].seed, .generation = 16, .nodes = seeds[i].nodes, .keepers = true});
-    /* A daemon and a later head had the same number for two broadcasts. */
-    replay_schedule(
-        &(struct script_opts){.seed = 259109227278538, .generation = 17, .keepers = true});
-    /* A head whose best records end the incarnation went on with older ones; a job waited for files
-     * that its client had sent for a former head. */
-    replay_schedule(
-        &(struct script_opts){.seed = 102939233645594, .generation = 18, .keepers = true});
-    replay_schedule(
-        &(struct script_opts){.seed = 188085160812767, .generation = 18, .keepers = true});
-    /* The checker: a member that had left was not in the older records of a volume. */
-    replay_schedule(
-        &(struct script_opts){.seed = 30, .generation = 17, .nodes = 8, .keepers = true});
+        replay_schedule(&(struct script_opts){.seed = seeds[i].seed,
+                                              .generation = seeds[i].generation,
+                                              .nodes = seeds[i].nodes,
+                                              .keepers = true});
 }
 
 static void the_same_seed_gives_the_same_run(void **state)
