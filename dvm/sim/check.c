@@ -236,7 +236,7 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
 
     if (frame_decode(&cur, &f, NULL) < 0)
         return;
-    check_former_frame(c, vpid, conn);
+    check_former_frame(c, vpid, conn, &f);
     if (f.type == MSG_LEFT)
         note_left(c, &f, &cur)->came = true;
     if (msg_is_routed(f.type) && f.dst != vpid)

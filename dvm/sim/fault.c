@@ -20,6 +20,8 @@
 
 #include <stdlib.h>
 
+#define COUNTED_MS 1000 /* of a stop */
+
 void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data)
 {
     struct cur c = cur_of(data->data, data->len);
@@ -107,6 +109,12 @@ static void let_in(struct sim *s, struct ev **list)
     }
 }
 
+/* A daemon counts the first second of each stop (CORE_STEP_MS). */
+static uint64_t uncounted_ms(uint64_t stop_ms)
+{
+    return stop_ms > COUNTED_MS ? stop_ms - COUNTED_MS : 0;
+}
+
 void sim_stop(struct sim *s, uint32_t vpid, bool stopped)
 {
     struct node *n = &s->nodes[vpid];
@@ -114,7 +122,7 @@ void sim_stop(struct sim *s, uint32_t vpid, bool stopped)
     if (stopped && !n->stopped)
         n->stopped_at = s->now;
     else if (!stopped && n->stopped)
-        n->stopped_ms += s->now - n->stopped_at;
+        n->stopped_ms += uncounted_ms(s->now - n->stopped_at);
     n->stopped = stopped;
     if (!stopped)
         let_in(s, &n->held);

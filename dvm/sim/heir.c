@@ -12,7 +12,8 @@
  * In a strict schedule the members find a head again before their limits, so no job may notice.
  * The budget for that is a third of the head's absence. It begins anew when a head has run for as
  * long. A head that hangs is replaced after all members have noticed it: else they would stay with
- * it, since its connections work. With keepers it does not wake. */
+ * it, since its connections work. With keepers its frames wait until the heir has begun. A member
+ * that has not met the heir by then may follow it, and the checker permits what it decides. */
 #include "dvm/sim/heir.h"
 
 #include "dvm/sim/dice.h"
@@ -31,6 +32,7 @@ struct heir {
     struct sim *sim;
     struct volume *volume; /* NULL: it has none */
     bool strict, keepers, lost, again, resting;
+    bool beside; /* also with keepers a former head wakes beside its heir */
     uint64_t rng, budget_ms;
     uint64_t gone_ms;   /* the head was not there for so long, of the budget */
     uint64_t down_at;   /* since then it is not there; 0: it is */
@@ -71,7 +73,7 @@ bool heir_has_volume(uint64_t seed)
     return heir_has_keepers(seed) && dice_mix(seed + 0x766f6c75ull) % VOLUME_WITH == 0;
 }
 
-struct heir *heir_create(struct sim *s, uint64_t seed, bool strict)
+struct heir *heir_create(struct sim *s, uint64_t seed, bool strict, bool beside)
 {
     struct heir *h;
 
@@ -80,6 +82,7 @@ struct heir *heir_create(struct sim *s, uint64_t seed, bool strict)
     h = xcalloc(1, sizeof(*h));
     h->sim = s;
     h->strict = strict;
+    h->beside = beside;
     h->keepers = heir_has_keepers(seed);
     h->rng = seed ^ 0x68656972ull;
     h->budget_ms = sim_faults(s).head_absence_ms / 3;
@@ -221,6 +224,12 @@ void heir_begin(struct heir *h, enum heir_kind k, char text[HEIR_TEXT_MAX])
              (unsigned long long)(k == HEIR_BESIDE ? h->beside_at : h->start_at));
 }
 
+static void end_former(struct heir *h)
+{
+    h->resume_at = h->end_at = 0;
+    sim_end_former(h->sim);
+}
+
 /* Another part of the schedule may have ended it meanwhile. */
 static void replace_hung(struct heir *h)
 {
@@ -232,10 +241,21 @@ static void replace_hung(struct heir *h)
     h->down_at = sim_now(h->sim);
     h->start_at = h->down_at;
     h->gone_ms = h->budget_ms;
-    if (!h->keepers)
-        return;
-    sim_end_former(h->sim); /* nothing but the disk would tell it that it was replaced */
-    h->resume_at = h->end_at = 0;
+    if (h->keepers && !h->beside)
+        end_former(h);
+}
+
+/* With keepers a former head that wakes before its heir begins is still the head: no member knows
+ * another, and the heir takes its records. So it wakes beside a head, and ends with that one. */
+static bool lacks_heir(const struct heir *h)
+{
+    return h->keepers && !sim_head(h->sim);
+}
+
+static void wake_former(struct heir *h)
+{
+    h->resume_at = 0;
+    sim_stop(h->sim, SIM_FORMER, false);
 }
 
 static void step_former(struct heir *h)
@@ -244,14 +264,12 @@ static void step_former(struct heir *h)
 
     if (h->beside_at && h->beside_at <= now)
         replace_hung(h);
-    if (h->resume_at && h->resume_at <= now && !h->beside_at) {
-        h->resume_at = 0;
-        sim_stop(h->sim, SIM_FORMER, false);
-    }
-    if (h->end_at && h->end_at <= now && !h->resume_at && !h->beside_at) {
-        h->end_at = 0;
-        sim_end_former(h->sim);
-    }
+    if (h->beside_at || !h->end_at)
+        return;
+    if (h->resume_at && h->resume_at <= now && !lacks_heir(h))
+        wake_former(h);
+    if ((h->end_at <= now && (!h->resume_at || h->keepers)) || (!h->resume_at && lacks_heir(h)))
+        end_former(h);
 }
 
 static void start_head(struct heir *h)

@@ -25,8 +25,9 @@ struct heir;
 bool heir_has_disk(uint64_t seed);
 bool heir_has_keepers(uint64_t seed);
 bool heir_has_volume(uint64_t seed); /* beside keepers */
-/* strict: no daemon may be lost, so the head is back before the limits of its members. */
-struct heir *heir_create(struct sim *s, uint64_t seed, bool strict); /* borrows the simulator */
+/* Borrows the simulator. strict: no daemon may be lost, so the head is back before the limits of
+ * its members. beside: a former head that members have kept records of wakes beside its heir. */
+struct heir *heir_create(struct sim *s, uint64_t seed, bool strict, bool beside);
 void heir_destroy(struct heir *h);
 enum heir_kind heir_draw(struct heir *h); /* HEIR_KINDS: none now */
 /* A fault of the volume, described in `text`; VOLUME_KINDS: none now. */

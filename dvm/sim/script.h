@@ -23,8 +23,8 @@ struct script_opts {
      * signals and aborts, 13: members that lie (lie.h), 14: outages
      * (outage.h) and spawned jobs, 15: several addresses, interfaces that fail, late greetings,
      * 16: heads with a disk (heir.h), 17: volumes beside keepers (volume.h), 18: members that call
-     * in the name of others (lie.h), 19: more lies, clocks that drift; 0: the
-     * newest. */
+     * in the name of others (lie.h), 19: more lies, clocks that drift,
+     * 20: former heads beside heirs that have their records from keepers; 0: the newest. */
     unsigned generation;
 };
 

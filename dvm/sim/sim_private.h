@@ -86,7 +86,7 @@ struct node {
     bool asks;                       /* for records; or its first input is to come */
     uint8_t group;                   /* of a partition */
     uint64_t deadline;               /* of the core, after its last input */
-    uint64_t stopped_at, stopped_ms; /* the last stop; the time of all before it */
+    uint64_t stopped_at, stopped_ms; /* the last stop; what it does not count of all before it */
     int64_t wall_ms;                 /* what its wall clock was ahead at `drifts_at`, */
     int64_t drift_ppm;               /* and how much faster it has been since then */
     uint64_t drifts_at;
