@@ -571,6 +571,7 @@ bool rml_next(struct rml *r, struct buf *bytes)
     return true;
 }
 
+/* Of a stream with frames in flight. */
 static void resend_unacked(struct rml *r, struct rml_stream *s)
 {
     struct rml_frame *f;
@@ -580,10 +581,7 @@ static void resend_unacked(struct rml *r, struct rml_stream *s)
         f->sent = false;
     }
     s->in_flight = 0;
-    if (s->unacked)
-        want_resend(r, s);
-    else
-        drop_resend(r, s);
+    want_resend(r, s);
     push_frames(r, s);
 }
 

@@ -232,6 +232,17 @@ static void the_ranks_of_a_lost_daemon_are_reported_once(void **state)
     dvm_free(d);
 }
 
+static void of_a_lost_daemon_only_ranks_that_exist_are_reported(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    sim_crash(d->sim, 1); /* the first node of the job */
+    sim_for(d->sim, 8000);
+    assert_string_equal(d->told[2], "0:4:0 1:4:0 ");
+    dvm_free(d);
+}
+
 static void the_daemon_of_a_job_s_spawner_rank_is_notified(void **state)
 {
     struct dvm *d = dvm_new();
@@ -264,6 +275,7 @@ static void a_daemon_that_runs_the_job_and_has_asked_about_it_hears_of_its_end_o
     assert_non_null(core_job_watch(sim_core(d->sim, 0), job(d)->nspace, 2));
     assert_ends(d, 0, "");
     sim_for(d->sim, 200);
+    assert_int_equal(d->ends[0], 1); /* also the head, which has neither */
     assert_int_equal(d->ends[1], 1);
     assert_int_equal(d->ends[2], 1);
     assert_int_equal(d->ends[3], 0);
@@ -626,6 +638,7 @@ int main(void)
         cmocka_unit_test(only_the_rank_that_called_abort_is_reported),
         cmocka_unit_test(losses_of_one_moment_are_reported_together),
         cmocka_unit_test(the_ranks_of_a_lost_daemon_are_reported_once),
+        cmocka_unit_test(of_a_lost_daemon_only_ranks_that_exist_are_reported),
         cmocka_unit_test(the_daemon_of_a_job_s_spawner_rank_is_notified),
         cmocka_unit_test(the_daemon_that_has_asked_about_a_job_is_notified),
         cmocka_unit_test(a_daemon_that_runs_the_job_and_has_asked_about_it_hears_of_its_end_once),

@@ -93,6 +93,9 @@ static void an_unknown_vpid_has_no_entry_and_no_epoch(void **state)
     assert_null(members_get(&m, VPID_NONE));
     assert_false(members_live(&m, VPID_NONE));
     assert_false(current(&m, 5, 15));
+    members_entries(&m, m.n, m.cap - m.n); /* all memory of the table is used */
+    assert_null(members_get(&m, m.n));
+    assert_null(members_entry(&m, m.n));
     members_free(&m);
 }
 

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The time in which members have to report that they have processed a removal. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/head/members/liveness.h"
+
+#define INC 5u
+#define SILENT_MS 1000
+
+struct place {
+    struct out out;
+    struct members members;
+    struct journal *journal;
+    struct op_queue *ops;
+    struct liveness *liveness;
+};
+
+static void open_place(struct place *p)
+{
+    struct liveness_opts o = {.silent_ms = SILENT_MS, .late_ms = 500};
+
+    *p = (struct place){.out.now_ms = 10000};
+    members_init(&p->members, VPID_HEAD, 2);
+    for (uint32_t v = 0; v <= 2; v++) {
+        struct msg_member facts = {
+            .vpid = v, .epoch = {INC, v + 1}, .host = "h", .address = "10.0.0.1", .slots = 1};
+
+        assert_int_equal(members_add(&p->members, &facts, 1), 1);
+    }
+    p->journal = journal_create(&p->out);
+    p->ops = op_queue_create(p->journal);
+    p->liveness = liveness_create(&o, &p->out, &p->members, p->ops);
+}
+
+static void close_place(struct place *p)
+{
+    liveness_destroy(p->liveness);
+    op_queue_destroy(p->ops);
+    journal_destroy(p->journal);
+    members_free(&p->members);
+    out_free(&p->out);
+}
+
+/* The number of a removal that is broadcast now. */
+static uint64_t remove_one(struct place *p)
+{
+    struct msg_target gone = {7, {INC, 70}};
+    struct msg m = {
+        .type = MSG_REMOVE,
+        .remove = {.why = REMOVE_LOST, .ntargets = 1, .targets = &gone, .text = (char *)""}};
+    struct op op;
+    uint64_t number;
+
+    op_queue_add(p->ops, &m, true, NULL);
+    assert_true(op_queue_take(p->ops, true, &op));
+    number = op_queue_start(p->ops, &op);
+    liveness_applied(p->liveness, &op.msg);
+    msg_free(&op.msg);
+    return number;
+}
+
+static bool is_anybody_lost(struct place *p, uint64_t after_ms)
+{
+    struct op op = {0};
+    bool lost;
+
+    p->out.now_ms += after_ms;
+    liveness_steps(p->liveness);
+    lost = op_queue_take(p->ops, true, &op);
+    if (lost)
+        msg_free(&op.msg);
+    return lost;
+}
+
+static void a_member_that_does_not_report_a_removal_is_lost_after_the_time(void **state)
+{
+    struct place p;
+    uint64_t op;
+
+    open_place(&p);
+    op = remove_one(&p);
+    liveness_reported(p.liveness, 1, op);
+    assert_false(is_anybody_lost(&p, SILENT_MS - 1));
+    assert_true(is_anybody_lost(&p, 1));
+    close_place(&p);
+}
+
+static void the_time_for_the_next_removal_begins_when_the_one_before_is_complete(void **state)
+{
+    struct place p;
+    uint64_t first;
+
+    open_place(&p);
+    first = remove_one(&p);
+    p.out.now_ms += 100;
+    (void)remove_one(&p);
+    liveness_reported(p.liveness, 1, first);
+    liveness_reported(p.liveness, 2, first);
+    assert_true(op_queue_complete(p.ops, first));
+    liveness_completed(p.liveness);
+    assert_false(is_anybody_lost(&p, SILENT_MS - 1));
+    assert_true(is_anybody_lost(&p, 1));
+    close_place(&p);
+}
+
+static void nobody_is_waited_for_when_all_removals_are_complete(void **state)
+{
+    struct place p;
+
+    open_place(&p);
+    assert_true(op_queue_complete(p.ops, remove_one(&p)));
+    liveness_completed(p.liveness);
+    assert_true(liveness_next_deadline(p.liveness) == UINT64_MAX);
+    assert_false(is_anybody_lost(&p, SILENT_MS));
+    close_place(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_member_that_does_not_report_a_removal_is_lost_after_the_time),
+        cmocka_unit_test(the_time_for_the_next_removal_begins_when_the_one_before_is_complete),
+        cmocka_unit_test(nobody_is_waited_for_when_all_removals_are_complete),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
