@@ -29,6 +29,7 @@ struct dvm {
     char parent[MEMBERS + 1][64];
     bool ended_first;           /* the job's end came before a loss */
     unsigned ends[MEMBERS + 1]; /* messages about the job's end */
+    unsigned reported;          /* lost ranks in all messages of the head to vpid 2 */
 };
 
 static void on_lost(struct dvm *d, uint32_t vpid, const struct out_act *act)
@@ -56,11 +57,25 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         d->ended_first = true;
 }
 
+static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    struct dvm *d = arg;
+    struct frame f;
+    struct msg m;
+
+    if (vpid != 2 || frame_decode(&c, &f, NULL) < 0 || f.type != MSG_RANKS_LOST ||
+        msg_decode(&c, f.type, &m, NULL) < 0)
+        return;
+    d->reported += (unsigned)m.ranks_lost.nranks;
+    msg_free(&m);
+}
+
 static struct dvm *dvm_new(void)
 {
     struct dvm_shape shape = {.members = MEMBERS, .started = MEMBERS, .slots = 2};
     struct dvm *d = xcalloc(1, sizeof(*d));
-    struct sim_hooks h = {.arg = d, .action = on_action};
+    struct sim_hooks h = {.arg = d, .action = on_action, .frame = on_frame};
 
     d->sim = dvm_boot(&shape);
     sim_watch(d->sim, &h);
@@ -155,6 +170,18 @@ static void a_lost_rank_is_reported_to_each_daemon_of_a_job_that_goes_on(void **
         assert_true(d->go_on[v]);
     }
     assert_int_equal(d->messages[0], 0); /* it has no ranks */
+    dvm_free(d);
+}
+
+static void the_head_reports_each_lost_rank_once(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    for (uint32_t r = 0; r < 3; r++) {
+        lose_rank(d, 2 * r, SIGKILL, RANK_PLAIN);
+        assert_int_equal(d->reported, r + 1);
+    }
     dvm_free(d);
 }
 
@@ -633,6 +660,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lost_rank_is_reported_to_each_daemon_of_a_job_that_goes_on),
+        cmocka_unit_test(the_head_reports_each_lost_rank_once),
         cmocka_unit_test(a_rank_killed_for_memory_is_said_to_be),
         cmocka_unit_test(only_the_first_loss_of_an_ending_job_is_reported),
         cmocka_unit_test(only_the_rank_that_called_abort_is_reported),

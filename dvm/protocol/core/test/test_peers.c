@@ -23,6 +23,7 @@ struct world {
     bool lost_lifeline;              /* of vpid 1 */
     uint64_t probed[PEER_LINKS_MAX]; /* connections on which vpid 1 has sent PING */
     size_t nprobed;
+    unsigned calls; /* of vpid 1 */
 };
 
 static void note_probe(struct world *w, const struct out_send *send)
@@ -47,7 +48,7 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
     if (act->kind == OUT_SEND && vpid == 1)
         note_probe(w, &act->send);
-
+    w->calls += act->kind == OUT_CONNECT && vpid == 1;
     if (act->kind == OUT_LOG && vpid == 1 && strstr(act->log.text, "lifeline to vpid 0:"))
         w->lost_lifeline = true;
     if (act->kind != OUT_APP || act->app.kind != KIND)
@@ -294,6 +295,22 @@ static void c24_an_interface_that_fails_costs_the_links_over_it_alone(void **sta
             fail_interface(vpid, i, SIM_INTERFACE_HANGS);
         }
     }
+}
+
+/* After 100, 200, 400, … ms, and then every 5 s. */
+static void c24_an_address_that_refuses_is_called_ever_more_seldom(void **state)
+{
+    struct world w;
+
+    boot_with(&w, 0, 2);
+    sim_set_interface(w.sim, 1, 1, SIM_INTERFACE_REFUSES);
+    w.calls = 0;
+    sim_for(w.sim, 3000);
+    assert_in_range(w.calls, 4, 6);
+    w.calls = 0;
+    sim_for(w.sim, 60000);
+    assert_in_range(w.calls, 11, 14);
+    sim_destroy(w.sim);
 }
 
 /* The frames that a silent interface swallowed are sent again when its silence is noticed. */
@@ -627,6 +644,7 @@ int main(void)
         cmocka_unit_test(only_frames_that_have_not_arrived_are_sent_again),
         cmocka_unit_test(c24_a_link_that_fails_in_one_direction_is_mapped_out_and_replaced),
         cmocka_unit_test(c24_an_interface_that_fails_costs_the_links_over_it_alone),
+        cmocka_unit_test(c24_an_address_that_refuses_is_called_ever_more_seldom),
         cmocka_unit_test(c24_the_only_link_is_made_again_by_another_address),
         cmocka_unit_test(
             c24_a_steadily_slow_link_is_mapped_out_and_taken_back_when_it_is_fast_again),

@@ -311,6 +311,25 @@ static void a_head_that_was_suspended_declares_no_member_silent(void **state)
     sim_destroy(s);
 }
 
+/* A member that hangs has not acknowledged the broadcast yet. */
+static void c11_the_loss_of_a_member_does_not_complete_the_wiring_of_joiners(void **state)
+{
+    struct sim *s = boot(MEMBERS + 2, MEMBERS, 3);
+
+    dvm_wait_wired(s, MEMBERS, 4000);
+    dvm_put_size(s, 1, MEMBERS + 1);
+    sim_crash(s, MEMBERS);
+    sim_for(s, DVM_LOSS_MS / 2);
+    sim_stop(s, 1, true);
+    sim_start(s, MEMBERS + 1);
+    assert_true(sim_until(s, last_is_lost, NULL, DVM_LOSS_MS));
+    assert_true(is(s, MEMBERS + 1, MEMBER_REPORTED));
+    sim_stop(s, 1, false);
+    dvm_wait_wired(s, MEMBERS, 4000);
+    assert_true(is(s, MEMBERS + 1, MEMBER_WIRED));
+    sim_destroy(s);
+}
+
 /* It does not answer for two seconds, which is less than the limit. */
 static void c6_a_shrink_is_complete_when_its_targets_have_left_themselves(void **state)
 {
@@ -346,6 +365,7 @@ int main(void)
         cmocka_unit_test(a_crash_looping_joiner_is_admitted_ever_later),
         cmocka_unit_test(a_vpid_that_shrinks_and_grows_again_and_again_is_never_made_to_wait),
         cmocka_unit_test(c2_a_shrink_refuses_a_caller_that_is_not_wired),
+        cmocka_unit_test(c11_the_loss_of_a_member_does_not_complete_the_wiring_of_joiners),
         cmocka_unit_test(a_shrink_target_that_joins_again_has_lost_its_earlier_epoch),
         cmocka_unit_test(daemons_that_fall_silent_together_are_judged_together),
         cmocka_unit_test(a_child_of_a_silent_daemon_reports_in_time),

@@ -195,6 +195,28 @@ static void only_the_decider_repeats_the_result_of_a_collective(void **state)
     }
 }
 
+/* This daemon is the second of three participants. The decider may have the data of the third one,
+ * which is lost now. */
+static void a_participant_leaves_the_outcome_to_the_decider_when_another_one_is_lost(void **state)
+{
+    static const uint32_t vpids[] = {1, 0, 2};
+    struct msg_member third = {.vpid = 2, .epoch = {1, 3}, .host = "c", .address = ""};
+    struct msg_gather down = {
+        .seq = 1, .outcome = GATHER_OK, .sig = (const uint8_t *)"fx.1", .siglen = 4};
+    struct world w;
+    size_t lost;
+
+    make(&w);
+    members_add(&w.members, &third, 1);
+    start(&w, 1, "fx.1", 4, vpids, 3, "d");
+    gather_lost(w.gather, 2);
+    assert_int_equal(answers(&w, &lost), 0);
+    gather_down(w.gather, 1, &down);
+    assert_int_equal(answers(&w, &lost), 1);
+    assert_int_equal(lost, 0);
+    end(&w);
+}
+
 struct list_case {
     uint32_t *vpids;
     size_t n;
@@ -248,6 +270,7 @@ int main(void)
         cmocka_unit_test(a_collective_of_a_daemon_s_ended_epoch_does_not_wait_for_its_next_epoch),
         cmocka_unit_test(a_daemon_outside_a_collective_neither_contributes_nor_decides),
         cmocka_unit_test(only_the_decider_repeats_the_result_of_a_collective),
+        cmocka_unit_test(a_participant_leaves_the_outcome_to_the_decider_when_another_one_is_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Daemons that a shrink removes: the command reaches them, and the head hears that they have left.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/core_inspect.h"
+#include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/wire/msg/msg.h"
+
+#include <string.h>
+
+#define MEMBERS 6    /* below the head: 1 and 2; below 1: 3 and 4; below 2: 5 and 6 */
+#define SOON_MS 1000 /* much less than the time after which a target counts as silent */
+
+static unsigned commands[MEMBERS + 1]; /* REMOVE messages that a daemon has got */
+
+static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    struct frame f;
+
+    if (vpid <= MEMBERS && frame_decode(&c, &f, NULL) == 0)
+        commands[vpid] += f.type == MSG_REMOVE;
+}
+
+static struct sim *boot(void)
+{
+    static const struct sim_hooks hooks = {.frame = on_frame};
+    struct sim *s = dvm_boot(
+        &(struct dvm_shape){.members = MEMBERS, .started = MEMBERS, .slots = 1, .hooks = &hooks});
+
+    dvm_wait_wired(s, MEMBERS, 4000);
+    sim_for(s, 100);
+    memset(commands, 0, sizeof(commands));
+    return s;
+}
+
+static void shrink(struct sim *s, const char *id, uint64_t sequence, uint32_t *targets, size_t n)
+{
+    struct api_campaign_request r = {.sequence = sequence,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .keeps_size = true,
+                                     .deadline_s = -1,
+                                     .ntargets = n,
+                                     .targets = targets};
+
+    dvm_put_campaign(s, id, &r);
+}
+
+/* Also a target whose parent is one. */
+static void c6_each_target_of_a_shrink_gets_the_command_once(void **state)
+{
+    uint32_t targets[] = {1, 3, 5};
+    struct sim *s = boot();
+
+    shrink(s, "c", 1, targets, 3);
+    dvm_wait_complete(s, "c", SOON_MS);
+    sim_for(s, SOON_MS);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(sim_parked(s, targets[i]));
+        assert_int_equal(commands[targets[i]], 1);
+    }
+    sim_destroy(s);
+}
+
+/* Vpid 1 reports that its child 3 has left, and is removed at that time: the head refuses a report
+ * that comes later. */
+static void c6_a_departure_is_known_although_its_reporter_is_removed_meanwhile(void **state)
+{
+    uint32_t child = 3, parent = 1;
+
+    for (uint64_t at = 0; at < 30; at++) {
+        struct sim *s = boot();
+
+        sim_stop(s, child, true);
+        shrink(s, "child", 1, &child, 1);
+        sim_for(s, 100);
+        sim_stop(s, child, false);
+        sim_for(s, at);
+        shrink(s, "parent", 2, &parent, 1);
+        dvm_wait_complete(s, "child", SOON_MS);
+        dvm_wait_complete(s, "parent", SOON_MS);
+        sim_destroy(s);
+    }
+}
+
+/* The parent of a daemon that has left and joined again repeats its report of the departure, while
+ * a job keeps the next shrink waiting. */
+static void c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count(void **state)
+{
+    uint32_t target = 3;
+    struct sim *s = boot();
+    struct msg gone = {.type = MSG_GONE, .gone = {.link_closed = true}};
+
+    gone.gone.who = (struct msg_target){target, core_inspect_epoch(sim_core(s, target))};
+    shrink(s, "first", 1, &target, 1);
+    dvm_wait_complete(s, "first", SOON_MS);
+    sim_crash(s, target);
+    sim_start(s, target);
+    dvm_wait_wired(s, MEMBERS, 4000);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 1);
+    sim_submit(s, 0, MEMBERS, 60000, 0);
+    sim_for(s, 500);
+    shrink(s, "second", 2, &target, 1);
+    core_time(sim_core(s, 1), sim_now(s), sim_now(s));
+    assert_int_equal(core_inspect_send(sim_core(s, 1), VPID_HEAD, CLASS_CONTROL, &gone), 0);
+    sim_drain(s, 1);
+    sim_for(s, 500);
+    assert_int_equal(dvm_phase(s, "second"), API_PHASE_DRAINING);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 1);
+    dvm_wait_complete(s, "second", 61000);
+    sim_for(s, SOON_MS);
+    assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 2);
+    sim_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(c6_each_target_of_a_shrink_gets_the_command_once),
+        cmocka_unit_test(c6_a_departure_is_known_although_its_reporter_is_removed_meanwhile),
+        cmocka_unit_test(c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
