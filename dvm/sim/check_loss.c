@@ -387,6 +387,22 @@ bool check_was_lost(const struct check *c, const struct msg_target *id)
     return false;
 }
 
+/* Its submitter's daemon was removed; that one may not have learned of it while it was cut off. */
+static bool ends_with_its_daemon(const char *text)
+{
+    return strcmp(text, "left the DVM") == 0 ||
+           strcmp(text, "ordered to leave, and the head is lost") == 0 ||
+           strcmp(text, "the head has been out of reach for too long") == 0;
+}
+
+/* An heir's records lack the job. Or its submitter's daemon has followed a former head beside the
+ * heir. */
+static bool is_unknown_to_heir(const struct check *c, const char *text)
+{
+    return (c->older && strstr(text, "does not know the job")) ||
+           (c->two_heads && ends_with_its_daemon(text));
+}
+
 /* It waited, and its prun may submit it elsewhere. */
 static bool was_given_back(const char *text)
 {
@@ -406,14 +422,6 @@ void check_given_back(struct check *c, uint32_t vpid, const char *nspace)
     }
 }
 
-/* Its submitter's daemon was removed; that one may not have learned of it while it was cut off. */
-static bool ends_with_its_daemon(const char *text)
-{
-    return strcmp(text, "left the DVM") == 0 ||
-           strcmp(text, "ordered to leave, and the head is lost") == 0 ||
-           strcmp(text, "the head has been out of reach for too long") == 0;
-}
-
 bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start)
 {
     const char *where = strstr(j->text, "(vpid ");
@@ -426,7 +434,7 @@ bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start
         where = strstr(lost, "(vpid ");
     else if (j->exit_code != EXIT_CODE_LOST)
         return false;
-    if (was_given_back(j->text) || (c->two_heads && strstr(j->text, "does not know the job")))
+    if (was_given_back(j->text) || is_unknown_to_heir(c, j->text))
         return true;
     if (home->lost || (home->left && ends_with_its_daemon(j->text)))
         return true;

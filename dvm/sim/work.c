@@ -394,7 +394,7 @@ void work_check(const struct work *w, struct check *c, bool kills, bool losses)
             !((j->exit_code == EXIT_CODE_CANCELLED || is_drained(j)) && kills) &&
             !check_excused(c, j, w->ends[i].expected == EXIT_CODE_NOT_LAUNCHED))
             check_fail(c, sim_heirs(w->sim) ? "jobs-survive" : "unrelated-loss",
-                       "job %zu ended with %d instead of %d: %s", i, j->exit_code,
+                       "job %zu (%s) ended with %d instead of %d: %s", i, j->nspace, j->exit_code,
                        w->ends[i].expected, j->text);
     }
 }
