@@ -557,16 +557,14 @@ static void adopt_job(void *arg, const struct job_look *x)
     note_job(j, x);
 }
 
-/* The records lack the campaign that has offered them, and they are members still: the next
- * campaign offers them again. A reader of the events gets the same vpid and epoch twice; the
- * operator goes by the campaigns. Others the head may have offered with its first input. */
+/* The records may lack the campaign that has offered a node: the next one offers it again, and a
+ * reader of the events gets the same vpid and epoch twice. The operator goes by the campaigns. Or
+ * the head has offered it with its first input. */
 static void forget_offers(struct check *c, const struct members *m)
 {
     for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++) {
-        if (members_live(m, v))
-            c->offered[v] = (struct epoch){0, 0};
-        else
-            c->unseen[v] = life_of(c, v);
+        c->offered[v] = (struct epoch){0, 0};
+        c->unseen[v] = members_live(m, v) ? (struct epoch){0, 0} : life_of(c, v);
     }
 }
 
