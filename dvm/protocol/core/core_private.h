@@ -84,7 +84,7 @@ struct core {
     struct asking asking;
     int64_t clock_ahead; /* of our own clock; 0: this process has begun the incarnation */
     struct msg_member self;
-    struct heads heads; /* a member: those since it has joined */
+    struct heads heads;           /* a member: those since it has joined */
     hwloc_bitmap_t know_orphaned; /* the head: vpids whose process has called with edition 1 */
     /* of the parent */
     uint64_t parent_id; /* the lifeline (struct neighbour); 0: none */
