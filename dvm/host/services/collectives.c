@@ -14,11 +14,15 @@
 #include "base/bitmap/bitmap.h"
 #include "dvm/protocol/gather/gather.h"
 
+#include <assert.h>
 #include <hwloc/bitmap.h>
 #include <pmix_common.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+
+static_assert(PMIX_SRV_RANK_ALL == GATHER_RANK_ALL && PMIX_SRV_RANK_NONE == GATHER_RANK_NONE,
+              "the core reads the ranks of a signature");
 
 struct collective {
     struct collectives *s;

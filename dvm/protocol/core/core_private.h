@@ -223,6 +223,7 @@ void local_reports(struct core *c);
 void local_report_all(struct core *c); /* to a new head */
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
+gather_part_fn local_part_of; /* of the core, by the launches of jobs on this daemon */
 /* clients.c */
 extern const struct routed_handler client_handlers[];
 void client_member_gone(struct core *c, uint32_t vpid);

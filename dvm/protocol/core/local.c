@@ -229,6 +229,7 @@ static void take_launch(struct core *c, const struct frame *f, struct msg *m)
     add_ranks(j, (uint32_t)node);
     HASH_ADD_KEYPTR(hh, c->jobs, j->launch->nspace, strlen(j->launch->nspace), j);
     out_add(&c->out, OUT_LAUNCH)->launch.launch = job_launch_ref(j->launch);
+    gather_launched(c->gather, j->launch->nspace);
 }
 
 static void take_start(struct core *c, const struct frame *f, struct msg *m)
@@ -348,6 +349,23 @@ void core_ranks(struct core *c, const char *nspace, enum core_ranks_step step, i
     if (j->former && j->state >= RANKS_FLUSHING)
         drop_job(c, j);
     core_settle(c);
+}
+
+/* The epoch does not matter: a collective with ranks of an ended epoch is lost in any case. */
+static bool has_rank(const struct job_launch *l, uint32_t rank, uint32_t vpid)
+{
+    if (rank == GATHER_RANK_ALL)
+        return job_launch_node(l, vpid) >= 0;
+    return rank < l->nranks && l->nodes[l->rank_node[rank]].vpid == vpid;
+}
+
+enum gather_part local_part_of(void *core, const char *nspace, uint32_t rank, uint32_t vpid)
+{
+    const struct local_job *j = local_find_any(core, nspace);
+
+    if (!j)
+        return GATHER_JOB_UNKNOWN;
+    return has_rank(j->launch, rank, vpid) ? GATHER_TAKES_PART : GATHER_OUTSIDE;
 }
 
 const struct job_launch *core_job(const struct core *c, const char *nspace)

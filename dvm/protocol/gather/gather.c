@@ -2,11 +2,17 @@
 /* Collectives: contributions with data go up a tree over the participants, the outcome goes down.
  *
  * In: a local contribution (gather_start()), GATHER_UP and GATHER_DOWN, the loss of a daemon, the
- * end of a job, the clock. Out: the same messages, and one OUT_GATHER for each local contribution.
+ * launch or the end of a job, the clock. Out: the same messages, and one OUT_GATHER for each local
+ * contribution.
  *
  * A collective is known by its signature and a number, which counts those of the signature. A
  * contribution of a child may come before the local one; it waits. The first participant, the
  * decider, chooses the outcome: OK with all the data, LOST, or TIMEOUT.
+ *
+ * A signature names ranks of jobs. The launch of a job says which daemons have its ranks, so a
+ * message of a daemon that has none of the named ranks is dropped. While no named job has been
+ * launched here, a message waits (early.h). If some of the named jobs are known here and others are
+ * not, any sender is believed.
  *
  * Invariants: a local contribution is answered once. All participants get the outcome of the
  * first one, or LOST if they have lost it. A collective that has ended is not begun again.
@@ -18,9 +24,12 @@
 
 #include "base/heap/hash.h"
 #include "base/log/log.h"
+#include "dvm/protocol/gather/early.h"
+#include "dvm/protocol/gather/signature.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 struct gather_key {
     uint64_t seq;
@@ -57,6 +66,9 @@ struct gather {
     struct out *out;
     struct rml *rml;
     struct members *members;
+    gather_part_fn *part; /* NULL: each sender is believed */
+    void *part_arg;
+    struct early early;
     struct gather_op *ops;   /* by (signature, sequence) */
     struct gather_seq *seqs; /* the numbers that each signature has reached here */
     uint64_t ended[GATHER_ENDED_KEPT];
@@ -70,7 +82,14 @@ struct gather *gather_create(struct out *out, struct rml *rml, struct members *m
     g->out = out;
     g->rml = rml;
     g->members = members;
+    g->early.out = out;
     return g;
+}
+
+void gather_check_senders(struct gather *g, gather_part_fn *part, void *arg)
+{
+    g->part = part;
+    g->part_arg = arg;
 }
 
 size_t gather_running(const struct gather *g)
@@ -81,6 +100,11 @@ size_t gather_running(const struct gather *g)
 size_t gather_signatures(const struct gather *g)
 {
     return HASH_COUNT(g->seqs);
+}
+
+size_t gather_early(const struct gather *g)
+{
+    return g->early.n;
 }
 
 static void op_free(struct gather *g, struct gather_op *op)
@@ -115,6 +139,7 @@ void gather_destroy(struct gather *g)
     {
         seq_free(g, s);
     }
+    early_free(&g->early);
     free(g);
 }
 
@@ -393,8 +418,6 @@ void gather_start(struct gather *g, const struct gather_call *c)
         report_trouble(g, op, GATHER_LOST);
 }
 
-static bool is_over(const struct gather *g, const struct msg_gather *m);
-
 /* A participant that asks has lost its relay. A participant that contributes late missed the
  * outcome. */
 static void tell_again(struct gather *g, uint32_t to, const struct msg_gather *m,
@@ -407,12 +430,10 @@ static void tell_again(struct gather *g, uint32_t to, const struct msg_gather *m
     free(past.key);
 }
 
-void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
+static void take_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
     struct gather_op *op;
 
-    if (is_over(g, m) || !is_contribution(g, from, m))
-        return;
     if (HASH_COUNT(g->ops) >= GATHER_RUNNING_MAX) {
         out_log(g->out, 0, "collective from vpid %u dropped: %d are running", from,
                 GATHER_RUNNING_MAX);
@@ -439,13 +460,10 @@ void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
     check_op(g, op);
 }
 
-void gather_down(struct gather *g, uint32_t from, const struct msg_gather *m)
+static void take_down(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
-    struct gather_op *op;
+    struct gather_op *op = get_op(g, m->seq, m->sig, m->siglen);
 
-    if (is_over(g, m))
-        return;
-    op = get_op(g, m->seq, m->sig, m->siglen);
     if (!op || !may_tell_outcome(g, op, from))
         return; /* a repeated contribution, or another daemon's */
     if (m->outcome != GATHER_OK || !op->started) {
@@ -456,6 +474,96 @@ void gather_down(struct gather *g, uint32_t from, const struct msg_gather *m)
     buf_put_raw(&op->data, m->data, m->len);
     pass_down(g, op);
 }
+
+/* --- which messages are handled */
+
+static uint64_t digest_nspace(const char *nspace)
+{
+    uint64_t d = 1469598103934665603ull;
+
+    for (; *nspace; nspace++)
+        d = (d ^ (uint8_t)*nspace) * 1099511628211ull;
+    return d;
+}
+
+/* A late message about a job that has ended here. */
+static bool is_over(const struct gather *g, const struct msg_gather *m)
+{
+    struct signature_name name;
+
+    for (size_t at = 0; signature_next(m->sig, m->siglen, &at, &name);) {
+        for (size_t i = 0; i < GATHER_ENDED_KEPT; i++) {
+            if (g->ended[i] && g->ended[i] == digest_nspace(name.nspace))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* Whether the sender is a participant, by the launches of the named jobs. If some jobs are known
+ * here and others are not, the sender may have ranks of those that are not: it is believed. */
+static enum gather_part part_of(const struct gather *g, uint32_t from, const struct msg_gather *m)
+{
+    struct signature_name name;
+    bool known = false, unknown = false;
+
+    if (!g->part || !signature_has_jobs(m->sig, m->siglen))
+        return GATHER_TAKES_PART;
+    for (size_t at = 0; signature_next(m->sig, m->siglen, &at, &name);) {
+        enum gather_part part;
+
+        if (name.rank == GATHER_RANK_NONE)
+            continue;
+        part = g->part(g->part_arg, name.nspace, name.rank, from);
+        if (part == GATHER_TAKES_PART)
+            return part;
+        known |= part == GATHER_OUTSIDE;
+        unknown |= part == GATHER_JOB_UNKNOWN;
+    }
+    if (known == unknown)
+        return GATHER_TAKES_PART;
+    return unknown ? GATHER_JOB_UNKNOWN : GATHER_OUTSIDE;
+}
+
+static void take_message(struct gather *g, uint32_t from, enum msg_type type,
+                         const struct msg_gather *m)
+{
+    enum gather_part part = part_of(g, from, m);
+
+    if (part == GATHER_OUTSIDE)
+        early_log_drop(&g->early, from, "it has no rank of the job");
+    else if (part == GATHER_JOB_UNKNOWN)
+        early_keep(&g->early, from, type, m);
+    else if (type == MSG_GATHER_UP)
+        take_up(g, from, m);
+    else
+        take_down(g, from, m);
+}
+
+void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m)
+{
+    if (!is_over(g, m) && is_contribution(g, from, m))
+        take_message(g, from, MSG_GATHER_UP, m);
+}
+
+void gather_down(struct gather *g, uint32_t from, const struct msg_gather *m)
+{
+    if (!is_over(g, m))
+        take_message(g, from, MSG_GATHER_DOWN, m);
+}
+
+void gather_launched(struct gather *g, const char *nspace)
+{
+    struct early_message *early = early_take(&g->early, nspace), *x, *tmp;
+
+    DL_FOREACH_SAFE(early, x, tmp)
+    {
+        take_message(g, x->from, x->type, &x->m);
+        early_message_free(x);
+    }
+}
+
+/* --- losses, timeouts, ends of jobs */
 
 /* True if the participant at `below` gets the outcome by way of the one at `above`. */
 static bool relays_outcome(const struct gather *g, size_t above, size_t below)
@@ -469,6 +577,7 @@ void gather_lost(struct gather *g, uint32_t vpid)
 {
     struct gather_op *op, *tmp;
 
+    early_forget_sender(&g->early, vpid);
     HASH_ITER(hh, g->ops, op, tmp)
     {
         size_t at = op->vpids ? index_of(op, vpid) : op->n;
@@ -507,64 +616,21 @@ void gather_tick(struct gather *g)
     }
 }
 
-/* A signature is a kind and then names, each ended by NUL and 4 bytes of rank: a name begins at 1
- * or behind such an end. */
-static bool names_nspace(const uint8_t *sig, size_t siglen, const char *nspace)
-{
-    size_t len = strlen(nspace) + 1;
-
-    for (size_t at = 1; at + len <= siglen;) {
-        size_t name = strnlen((const char *)sig + at, siglen - at);
-
-        if (name + 1 == len && memcmp(sig + at, nspace, len) == 0)
-            return true;
-        at += name + 5;
-    }
-    return false;
-}
-
-static uint64_t digest_nspace(const char *nspace)
-{
-    uint64_t d = 1469598103934665603ull;
-
-    for (; *nspace; nspace++)
-        d = (d ^ (uint8_t)*nspace) * 1099511628211ull;
-    return d;
-}
-
-/* A late message about a job that has ended here. */
-static bool is_over(const struct gather *g, const struct msg_gather *m)
-{
-    const uint8_t *sig = m->sig;
-
-    for (size_t at = 1; at < m->siglen;) {
-        size_t name = strnlen((const char *)sig + at, m->siglen - at);
-
-        if (at + name >= m->siglen)
-            break;
-        for (size_t i = 0; i < GATHER_ENDED_KEPT; i++) {
-            if (g->ended[i] && g->ended[i] == digest_nspace((const char *)sig + at))
-                return true;
-        }
-        at += name + 5;
-    }
-    return false;
-}
-
 void gather_forget(struct gather *g, const char *nspace)
 {
     struct gather_seq *s, *tmp;
     struct gather_op *op, *otmp;
 
     g->ended[g->nended++ % GATHER_ENDED_KEPT] = digest_nspace(nspace);
+    early_forget_job(&g->early, nspace);
     HASH_ITER(hh, g->ops, op, otmp)
     {
-        if (names_nspace(op->key->sig, op->key->siglen, nspace))
+        if (signature_names(op->key->sig, op->key->siglen, nspace))
             end_op(g, op, GATHER_LOST);
     }
     HASH_ITER(hh, g->seqs, s, tmp)
     {
-        if (names_nspace(s->sig, s->siglen, nspace))
+        if (signature_names(s->sig, s->siglen, nspace))
             seq_free(g, s);
     }
 }

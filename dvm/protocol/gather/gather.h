@@ -14,13 +14,31 @@
  * involves no other daemon, and does not change with the DVM. */
 struct gather;
 
+/* The rank in a signature's name that stands for all ranks of the job; the one of a name that is no
+ * job's, as the name of a group. */
+#define GATHER_RANK_ALL 0xfffffffeu
+#define GATHER_RANK_NONE 0xfffffffcu
+
+enum gather_part {
+    GATHER_JOB_UNKNOWN, /* the job has not been launched on this daemon, or has ended here */
+    GATHER_OUTSIDE,     /* the rank is not on that daemon */
+    GATHER_TAKES_PART,  /* it is; for GATHER_RANK_ALL: a rank of the job */
+};
+/* Whether that daemon has the rank of the job. */
+typedef enum gather_part gather_part_fn(void *arg, const char *nspace, uint32_t rank,
+                                        uint32_t vpid);
+
 /* Borrows all. */
 struct gather *gather_create(struct out *out, struct rml *rml, struct members *members);
 void gather_destroy(struct gather *g);
+/* Messages are checked with it from now on. Without it each sender is believed. */
+void gather_check_senders(struct gather *g, gather_part_fn *part, void *arg);
 /* Collectives that run or wait for this daemon's contribution; signatures that have a count
  * here. */
 size_t gather_running(const struct gather *g);
 size_t gather_signatures(const struct gather *g);
+size_t gather_early(const struct gather *g); /* messages that wait for the launch of their job */
+
 struct gather_call { /* a local contribution; everything is borrowed */
     uint64_t req;
     const void
@@ -40,6 +58,8 @@ uint64_t gather_deadline(const struct gather *g); /* UINT64_MAX: none */
 void gather_tick(struct gather *g);
 void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m);
 void gather_down(struct gather *g, uint32_t from, const struct msg_gather *m);
+/* The job has been launched on this daemon: early messages about its collectives are handled. */
+void gather_launched(struct gather *g, const char *nspace);
 /* A daemon has departed: collectives in which it takes part end with GATHER_LOST. */
 void gather_lost(struct gather *g, uint32_t vpid);
 /* A job has ended: the counts of signatures that contain its namespace are dropped. */

@@ -7,9 +7,11 @@
 
 #include <cmocka.h>
 
+#include "dvm/protocol/gather/early.h"
 #include "dvm/protocol/gather/gather.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct world {
@@ -18,6 +20,7 @@ struct world {
     struct neighbours *neighbours;
     struct rml *rml;
     struct gather *gather;
+    const char *launched; /* a job of vpids 0 and 1; NULL: none */
 };
 
 static void make(struct world *w)
@@ -260,6 +263,279 @@ static void a_daemon_outside_a_collective_neither_contributes_nor_decides(void *
     }
 }
 
+/* --- messages before the launch of their job */
+
+static enum gather_part part_of(void *arg, const char *nspace, uint32_t rank, uint32_t vpid)
+{
+    const struct world *w = arg;
+
+    if (!w->launched || strcmp(w->launched, nspace) != 0)
+        return GATHER_JOB_UNKNOWN;
+    return vpid < 2 && (rank == GATHER_RANK_ALL || rank == vpid) ? GATHER_TAKES_PART
+                                                                 : GATHER_OUTSIDE;
+}
+
+static void make_checking(struct world *w)
+{
+    make(w);
+    gather_check_senders(w->gather, part_of, w);
+}
+
+static void launch(struct world *w, const char *nspace)
+{
+    w->launched = nspace;
+    gather_launched(w->gather, nspace);
+}
+
+/* A kind, then that rank of each job. */
+static size_t names(char *sig, const char *nspace, const char *other, uint32_t rank)
+{
+    struct buf b;
+    size_t len;
+
+    buf_init(&b, 128);
+    buf_put_u8(&b, 'f');
+    buf_put_raw(&b, nspace, strlen(nspace) + 1);
+    buf_put_u32(&b, rank);
+    if (other) {
+        buf_put_raw(&b, other, strlen(other) + 1);
+        buf_put_u32(&b, rank);
+    }
+    len = b.len;
+    memcpy(sig, b.data, len);
+    buf_free(&b);
+    return len;
+}
+
+static void tell(struct world *w, uint32_t from, const char *sig, size_t siglen, uint64_t seq,
+                 enum gather_outcome outcome)
+{
+    struct msg_gather m = {
+        .seq = seq, .sig = (const uint8_t *)sig, .siglen = siglen, .outcome = outcome};
+
+    gather_down(w->gather, from, &m);
+}
+
+static void contribute(struct world *w, uint32_t from, const char *sig, size_t siglen,
+                       const char *data)
+{
+    uint32_t vpids[] = {0, from};
+    struct msg_gather m = {.seq = 1,
+                           .sig = (const uint8_t *)sig,
+                           .siglen = siglen,
+                           .nvpids = 2,
+                           .vpids = vpids,
+                           .data = (const uint8_t *)data,
+                           .len = strlen(data)};
+
+    gather_up(w->gather, from, &m);
+}
+
+static void an_outcome_from_a_daemon_without_named_ranks_changes_nothing(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+
+    for (int early = 0; early < 2; early++) {
+        struct world w;
+        char sig[128];
+        size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
+        size_t lost;
+
+        make_checking(&w);
+        if (!early)
+            launch(&w, "x.1");
+        tell(&w, 2, sig, len, 1, GATHER_LOST);
+        contribute(&w, 2, sig, len, "a lie");
+        assert_int_equal(gather_early(w.gather), early ? 2 : 0);
+        launch(&w, "x.1");
+        assert_int_equal(gather_early(w.gather), 0);
+        assert_int_equal(gather_running(w.gather), 0);
+        contribute(&w, 1, sig, len, "data");
+        start(&w, 1, sig, len, both, 2, "d");
+        assert_int_equal(answers(&w, &lost), 1);
+        assert_int_equal(lost, 0);
+        end(&w);
+    }
+}
+
+/* Vpid 1 has a rank of the job, but not the one that is named. */
+static void a_daemon_with_other_ranks_of_the_job_takes_no_part(void **state)
+{
+    struct world w;
+    char sig[128];
+
+    make_checking(&w);
+    launch(&w, "x.1");
+    contribute(&w, 1, sig, names(sig, "x.1", NULL, 0), "a lie");
+    assert_int_equal(gather_running(w.gather), 0);
+    contribute(&w, 1, sig, names(sig, "x.1", NULL, 1), "data");
+    assert_int_equal(gather_running(w.gather), 1);
+    end(&w);
+}
+
+static void early_messages_of_participants_are_handled_at_the_launch_in_their_order(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    struct world w;
+    char sig[128];
+    size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
+    struct out_act act;
+
+    make_checking(&w);
+    tell(&w, 1, sig, len, 1, GATHER_TIMEOUT);
+    tell(&w, 1, sig, len, 2, GATHER_LOST);
+    assert_int_equal(gather_signatures(w.gather), 0);
+    launch(&w, "x.2");
+    assert_int_equal(gather_early(w.gather), 2);
+    launch(&w, "x.1");
+    for (enum gather_outcome want = GATHER_TIMEOUT; want >= GATHER_LOST; want--) {
+        start(&w, 1, sig, len, both, 2, "d");
+        assert_true(out_take(&w.out, &act));
+        assert_int_equal(act.kind, OUT_GATHER);
+        assert_int_equal(act.gather.outcome, want);
+        out_act_free(&act);
+    }
+    end(&w);
+}
+
+static void an_early_contribution_is_part_of_the_outcome(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    struct world w;
+    char sig[128], data[] = "data";
+    size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
+    struct out_act act;
+
+    make_checking(&w);
+    contribute(&w, 1, sig, len, data);
+    memset(data, 'x', sizeof(data) - 1); /* the message was copied */
+    launch(&w, "x.1");
+    start(&w, 1, sig, len, both, 2, "d");
+    assert_true(out_take(&w.out, &act));
+    assert_int_equal(act.kind, OUT_GATHER);
+    assert_int_equal(act.gather.outcome, GATHER_OK);
+    assert_int_equal(act.gather.data.len, 5);
+    assert_memory_equal(act.gather.data.data, "datad", 5);
+    out_act_free(&act);
+    end(&w);
+}
+
+static void early_messages_go_with_their_job_or_their_sender(void **state)
+{
+    struct world w;
+    char x[128], y[128];
+    size_t xlen = names(x, "x.1", NULL, GATHER_RANK_ALL);
+    size_t ylen = names(y, "y.1", "y.2", GATHER_RANK_ALL);
+
+    make_checking(&w);
+    tell(&w, 1, x, xlen, 1, GATHER_LOST);
+    tell(&w, 1, y, ylen, 1, GATHER_LOST);
+    tell(&w, 2, x, xlen, 1, GATHER_LOST);
+    gather_forget(w.gather, "y.2");
+    assert_int_equal(gather_early(w.gather), 2);
+    gather_lost(w.gather, 1);
+    assert_int_equal(gather_early(w.gather), 1);
+    tell(&w, 1, y, ylen, 1, GATHER_LOST);
+    assert_int_equal(gather_early(w.gather), 1);
+    gather_lost(w.gather, 3);
+    gather_lost(w.gather, 2);
+    assert_int_equal(gather_early(w.gather), 0);
+    tell(&w, 1, x, xlen, 2, GATHER_LOST);
+    end(&w); /* which frees it */
+}
+
+static void a_sender_of_many_early_messages_displaces_no_other_sender(void **state)
+{
+    struct world w;
+    char sig[128];
+    size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
+    size_t n = 0;
+    struct out_act act;
+
+    make_checking(&w);
+    for (uint64_t i = 1; i <= 5 * EARLY_MESSAGES_MAX; i++)
+        tell(&w, 2, sig, len, i, GATHER_LOST);
+    assert_int_equal(gather_early(w.gather), EARLY_MESSAGES_MAX);
+    contribute(&w, 1, sig, len, "data");
+    assert_int_equal(gather_early(w.gather), EARLY_MESSAGES_MAX + 1);
+    while (out_take(&w.out, &act)) {
+        n += act.kind == OUT_LOG;
+        out_act_free(&act);
+    }
+    assert_int_equal(n, 13); /* of 4096 that were dropped: those numbered 1, 2, 4, ... */
+    launch(&w, "x.1");
+    tell(&w, 2, sig, len, 1, GATHER_LOST);
+    assert_int_equal(gather_running(w.gather), 1);
+    end(&w);
+}
+
+/* One may be longer. */
+static void early_messages_of_a_sender_have_a_bound_in_bytes(void **state)
+{
+    struct world w;
+    char sig[128];
+    size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
+    uint8_t *data = calloc(1, EARLY_BYTES_MAX);
+    struct msg_gather m = {.seq = 1, .sig = (const uint8_t *)sig, .siglen = len, .data = data};
+
+    assert_non_null(data);
+    make_checking(&w);
+    m.len = EARLY_BYTES_MAX;
+    gather_down(w.gather, 1, &m);
+    assert_int_equal(gather_early(w.gather), 1);
+    m.len = 0;
+    gather_down(w.gather, 1, &m);
+    assert_int_equal(gather_early(w.gather), 1);
+    gather_down(w.gather, 2, &m);
+    assert_int_equal(gather_early(w.gather), 2);
+    gather_forget(w.gather, "x.1");
+    end(&w);
+    free(data);
+}
+
+/* A message is believed if it may be of a daemon of the unknown job, or of no job. */
+static void a_sender_is_believed_where_launches_do_not_show_who_takes_part(void **state)
+{
+    static const char *const raw[] = {"sig", "f", "fx.9\0\0\0", "fx.9\0\1\2\3\4y"};
+    static const size_t lens[] = {3, 1, 8, 10};
+    struct world w;
+    char sig[128];
+
+    make_checking(&w);
+    launch(&w, "x.1");
+    contribute(&w, 2, sig, names(sig, "x.1", "x.2", GATHER_RANK_ALL), "data");
+    assert_int_equal(gather_running(w.gather), 1);
+    for (size_t i = 0; i < 4; i++) {
+        contribute(&w, 2, raw[i], lens[i], "data");
+        assert_int_equal(gather_running(w.gather), 2 + i);
+    }
+    contribute(&w, 2, sig, names(sig, "group", NULL, GATHER_RANK_NONE), "data");
+    assert_int_equal(gather_running(w.gather), 6);
+    assert_int_equal(gather_early(w.gather), 0);
+    end(&w);
+}
+
+/* The name of a group is no job, whose launch a message would wait for. */
+static void a_group_s_name_is_not_asked_about(void **state)
+{
+    struct world w;
+    struct buf b;
+
+    buf_init(&b, 128);
+    buf_put_raw(&b, "gx.1", 5);
+    buf_put_u32(&b, GATHER_RANK_ALL);
+    buf_put_raw(&b, "Cgroup", 7);
+    buf_put_u32(&b, GATHER_RANK_NONE);
+    make_checking(&w);
+    launch(&w, "x.1");
+    contribute(&w, 2, (const char *)b.data, b.len, "a lie");
+    assert_int_equal(gather_running(w.gather), 0);
+    contribute(&w, 1, (const char *)b.data, b.len, "data");
+    assert_int_equal(gather_running(w.gather), 1);
+    buf_free(&b);
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +547,15 @@ int main(void)
         cmocka_unit_test(a_daemon_outside_a_collective_neither_contributes_nor_decides),
         cmocka_unit_test(only_the_decider_repeats_the_result_of_a_collective),
         cmocka_unit_test(a_participant_leaves_the_outcome_to_the_decider_when_another_one_is_lost),
+        cmocka_unit_test(an_outcome_from_a_daemon_without_named_ranks_changes_nothing),
+        cmocka_unit_test(a_daemon_with_other_ranks_of_the_job_takes_no_part),
+        cmocka_unit_test(early_messages_of_participants_are_handled_at_the_launch_in_their_order),
+        cmocka_unit_test(an_early_contribution_is_part_of_the_outcome),
+        cmocka_unit_test(early_messages_go_with_their_job_or_their_sender),
+        cmocka_unit_test(a_sender_of_many_early_messages_displaces_no_other_sender),
+        cmocka_unit_test(early_messages_of_a_sender_have_a_bound_in_bytes),
+        cmocka_unit_test(a_sender_is_believed_where_launches_do_not_show_who_takes_part),
+        cmocka_unit_test(a_group_s_name_is_not_asked_about),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
