@@ -112,6 +112,21 @@ static const struct row rows[] = {
     {"cancel-late", "one-terminal-event", 100, 0},
     {"draining-kept", "no-send-to-leaving", 100, 100},
     {"given-back-stays", "runs-once", 100, 0},
+    {"values-unkept", "journal-is-the-state", 100, 0},
+    {"rejected-counts", "journal-is-the-state", 100, 100},
+    {"keep-joiner", "tree-agreement", 100, 0},
+    {"loss-again", "unrelated-loss", 100, 0},
+    {"grow-untold", "one-terminal-event", 100, 0},
+    {"grow-twice", "one-terminal-event", 100, 0},
+    {"grow-stays", "one-terminal-event", 100, 0},
+    {"greeting-unlimited", "tree-agreement", 100, 100},
+    {"orphans-believed", "unrelated-loss", 100, 0},
+    {"any-tells-gone", "nobody-parked-forever", 100, 1500},
+    {"heir-unreported", "one-terminal-event", 100, 100},
+    {"later-epoch-pays", "slots-balance", 100, 100},
+    {"losses-again", "loss-once", 100, 400},
+    {"ask-is-new", "asker-told-once", 100, 700},
+    {"no-relaunch", "nobody-parked-forever", 100, 0},
 };
 
 /* Of these seeds, those whose head has keepers and a volume. */
