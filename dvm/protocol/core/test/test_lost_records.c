@@ -65,8 +65,8 @@ static struct sim *cut_while_one_waits(const struct sim_want *first, const struc
     return s;
 }
 
-/* By the records of vpid 1 a job waits for slots of vpid 5. It has run, and its submitter at vpid 3
- * is gone, which would have to send its files. */
+/* By the records of vpid 1 a job waits for slots of vpid 5. It has run on a daemon that is lost
+ * since, and its submitter at vpid 3 is gone, which would have to send its files. */
 static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_submitter(void **state)
 {
     const struct sim_want first = {.ranks = 2, .run_ms = 2000, .nhosts = 1, .hosts = {5}};
@@ -76,9 +76,11 @@ static void c21_a_job_whose_end_was_lost_with_the_head_does_not_wait_for_its_sub
     struct sim *s = cut_while_one_waits(&first, &second, &job);
 
     dvm_wait_job(s, job, 0);
+    sim_crash(s, 5);
     go_on_with_old_records(s);
     assert_false(jobs_have_ended(s, NULL));
     sim_heal(s);
+    sim_start(s, 5);
     sim_for(s, 10000); /* the others are back */
     assert_true(sim_until(s, jobs_have_ended, NULL, 60000));
     sim_destroy(s);
