@@ -240,8 +240,8 @@ static void on_campaign(void *arg, const struct resize_campaign *x)
     check_shrink(c, k, x);
     if (!k->ended && x->kind == API_KIND_GROW && effective)
         check_whole(c, x);
-    if (!k->ended && x->phase != API_PHASE_CANCELLED && api_phase_terminal(x->phase) &&
-        x->op > c->complete)
+    if (!k->ended && !k->unsure && x->phase != API_PHASE_CANCELLED &&
+        api_phase_terminal(x->phase) && x->op > c->complete)
         check_fail(c, "unrelated-loss", "campaign %s ends before its broadcast %llu has", x->id,
                    (unsigned long long)x->op);
     k->phase = x->phase;

@@ -186,6 +186,16 @@ static void drop_caller(struct core *c, struct asking_caller *x)
     free_caller(a, x);
 }
 
+/* A daemon that waits at this call, since it has given the other one up, is to call again. */
+static void close_call(struct core *c, const struct asking_caller *x)
+{
+    struct peer_link *at;
+    struct neighbour *k = neighbours_by_conn(c->neighbours, x->conn, &at);
+
+    if (k)
+        neighbours_close(c->neighbours, k, false);
+}
+
 /* A daemon that calls again has given its earlier call up. But the greeting may be one of an even
  * earlier call, which was late: so a call that was answered is kept until the other one is. */
 static void leave_earlier(struct core *c, const struct msg_member *who, struct key_id key)
@@ -196,21 +206,25 @@ static void leave_earlier(struct core *c, const struct msg_member *who, struct k
     {
         if (!is_same_daemon(x, who->vpid, key) || x->former)
             continue;
-        if (x->kept.ctr && epoch_eq(x->epoch, who->epoch))
+        if (x->kept.ctr && epoch_eq(x->epoch, who->epoch)) {
             x->former = true;
-        else
-            drop_caller(c, x);
+            continue;
+        }
+        close_call(c, x);
+        drop_caller(c, x);
     }
 }
 
-static void drop_former(struct asking *a, const struct asking_caller *of)
+static void drop_former(struct core *c, const struct asking_caller *of)
 {
     struct asking_caller *x, *tmp;
 
-    DL_FOREACH_SAFE(a->callers, x, tmp)
+    DL_FOREACH_SAFE(c->asking.callers, x, tmp)
     {
-        if (x->former && is_same_daemon(x, of->vpid, of->key))
-            free_caller(a, x);
+        if (!x->former || !is_same_daemon(x, of->vpid, of->key))
+            continue;
+        close_call(c, x);
+        free_caller(&c->asking, x);
     }
 }
 
@@ -280,7 +294,7 @@ void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept
     if (!x || x->joins)
         return;
     if (!x->former)
-        drop_former(&c->asking, x);
+        drop_former(c, x);
     x->kept = *m;
     x->answered = true;
     if (m->ctr)

@@ -5,6 +5,8 @@
 #include "dvm/protocol/core/test/keepers.h"
 #include "dvm/protocol/wire/exit_code.h"
 
+#include <utlist.h>
+
 /* One keeper was left behind, and both are there when the new head asks. */
 static void c21_the_keeper_that_has_all_records_is_chosen(void **state)
 {
@@ -497,6 +499,30 @@ static void c21_a_late_greeting_does_not_replace_a_keeper(void **state)
     sim_destroy(s);
 }
 
+static bool is_about_to_answer(struct sim *s, void *arg)
+{
+    const struct asking_caller *x;
+
+    DL_FOREACH(sim_core(s, 0)->asking.callers, x)
+    {
+        if (x->vpid == 2 && !x->answered)
+            return true;
+    }
+    return false;
+}
+
+static void c21_a_keeper_calls_again_when_a_late_greeting_has_taken_its_place(void **state)
+{
+    size_t job;
+    struct sim *s = end_head_of_old_keeper(&job);
+
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_about_to_answer, NULL, 12000));
+    forge_call(s);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+}
+
 /* The records of vpid 1 are on their way for long. */
 static void c21_a_better_keeper_that_answers_late_is_asked(void **state)
 {
@@ -654,6 +680,7 @@ int main(void)
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_although_older_records_are_there),
         cmocka_unit_test(c21_a_late_greeting_does_not_replace_a_keeper),
+        cmocka_unit_test(c21_a_keeper_calls_again_when_a_late_greeting_has_taken_its_place),
         cmocka_unit_test(c21_a_better_keeper_that_answers_late_is_asked),
         cmocka_unit_test(c21_keepers_that_were_left_behind_are_not_believed_alone),
         cmocka_unit_test(a_member_that_calls_twice_counts_once),
