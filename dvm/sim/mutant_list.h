@@ -183,7 +183,6 @@
     X(ASTRAY_WELCOME, "a head welcomes a member that has seen what the head does not know")        \
     X(LATE_WANTED, "members that hang are chosen as keepers although others are there")            \
     X(BETTER_UNSEEN, "a new head does not wait for the best keeper, nor changes to a better one")  \
-    X(LATE_GREETING, "a new head forgets a keeper of which another greeting comes late")           \
     X(CALL_LEFT_OPEN, "a new head lets a member wait at a call that it has given up")              \
     X(EPOCH_AGAIN, "two heirs of the same records have the same epoch")                            \
     X(ENDED_AGAIN, "a daemon does not end a job whose client, or whose files, it no longer has")   \

@@ -105,7 +105,7 @@ static unsigned count_vpids(const struct asking *a, caller_test *counts,
 
     DL_FOREACH(a->callers, x)
     {
-        if (!x->former && counts(x, as))
+        if (counts(x, as))
             bitmap_set(vpids, x->vpid);
     }
     n = (unsigned)hwloc_bitmap_weight(vpids);
@@ -175,56 +175,28 @@ static bool is_same_daemon(const struct asking_caller *x, uint32_t vpid, struct 
 static void drop_caller(struct core *c, struct asking_caller *x)
 {
     struct asking *a = &c->asking;
-    struct asking_caller *y;
 
     if (x->kept.ctr && x == find_best(a) && count_vpids(a, has_same_records, x) < 2)
         a->lost_ms = c->out.now_ms;
-    DL_FOREACH(a->callers, y)
-    {
-        y->former &= x->former || !is_same_daemon(y, x->vpid, x->key);
-    }
     free_caller(a, x);
 }
 
-/* A daemon that waits at this call, since it has given the other one up, is to call again. */
-static void close_call(struct core *c, const struct asking_caller *x)
-{
-    struct peer_link *at;
-    struct neighbour *k = neighbours_by_conn(c->neighbours, x->conn, &at);
-
-    if (k)
-        neighbours_close(c->neighbours, k, false);
-}
-
 /* A daemon that calls again has given its earlier call up. But the greeting may be one of an even
- * earlier call, which was late: so a call that was answered is kept until the other one is. */
+ * earlier call, which was late. Then the daemon calls again, since the call at which it waits is
+ * closed. */
 static void leave_earlier(struct core *c, const struct msg_member *who, struct key_id key)
 {
     struct asking_caller *x, *tmp;
 
     DL_FOREACH_SAFE(c->asking.callers, x, tmp)
     {
-        if (!is_same_daemon(x, who->vpid, key) || x->former)
+        struct neighbour *k = neighbours_by_conn(c->neighbours, x->conn, NULL);
+
+        if (!is_same_daemon(x, who->vpid, key))
             continue;
-        if (x->kept.ctr && epoch_eq(x->epoch, who->epoch)) {
-            x->former = true;
-            continue;
-        }
-        close_call(c, x);
+        if (k)
+            neighbours_close(c->neighbours, k, false);
         drop_caller(c, x);
-    }
-}
-
-static void drop_former(struct core *c, const struct asking_caller *of)
-{
-    struct asking_caller *x, *tmp;
-
-    DL_FOREACH_SAFE(c->asking.callers, x, tmp)
-    {
-        if (!x->former || !is_same_daemon(x, of->vpid, of->key))
-            continue;
-        close_call(c, x);
-        free_caller(&c->asking, x);
     }
 }
 
@@ -293,8 +265,6 @@ void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept
 
     if (!x || x->joins)
         return;
-    if (!x->former)
-        drop_former(c, x);
     x->kept = *m;
     x->answered = true;
     if (m->ctr)
@@ -480,8 +450,7 @@ static void begin_head(struct core *c)
     restart_times(c);
     DL_FOREACH(a.callers, x)
     {
-        if (!x->former)
-            answer_caller(c, x);
+        answer_caller(c, x);
     }
     a.on = false;
     c->asking = a;

@@ -84,7 +84,6 @@ struct asking_caller {
     bool joins;       /* it is new, and has no records */
     bool answered;    /* with what it keeps, or with nothing */
     bool mute;        /* of edition 0: it cannot be asked */
-    bool former;      /* the same daemon has called again, and not answered yet */
     struct epoch epoch;
     uint64_t version;     /* the last broadcast that it has processed */
     struct msg_kept kept; /* its answer; zeroed: none yet */
