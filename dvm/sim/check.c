@@ -236,7 +236,7 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
 
     if (frame_decode(&cur, &f, NULL) < 0)
         return;
-    check_former_frame(c, vpid, conn, &f);
+    check_former_frame(c, vpid, conn);
     if (f.type == MSG_LEFT)
         note_left(c, &f, &cur)->came = true;
     if (msg_is_routed(f.type) && f.dst != vpid)
@@ -435,7 +435,7 @@ static void check_complete(struct check *c, const struct core *head)
 
 static void begin_incarnation(struct check *c)
 {
-    c->older = false;
+    c->older = c->two_heads = false;
     c->size_sequence = 0;
     c->ndigests = 0;
     free(c->digests);

@@ -245,15 +245,9 @@ void check_one_head(struct check *c, uint32_t vpid)
         core_inspect_peers(core, see_neighbour, &a);
 }
 
-/* A member that does not know the heir yet may follow the former head. Then the heir lacks what
- * this one has decided. */
-static bool is_order(const struct frame *f)
-{
-    return msg_is_routed(f->type) || (f->type >= MSG_ADD && f->type <= MSG_SNAPSHOT) ||
-           (f->type >= MSG_MATCH && f->type <= MSG_TAKEN);
-}
-
-void check_former_frame(struct check *c, uint32_t vpid, uint64_t conn, const struct frame *f)
+/* A former head that speaks beside its heir may be followed by members that do not know the heir,
+ * or will be when they go on. Then the heir lacks what this one has decided. */
+void check_former_frame(struct check *c, uint32_t vpid, uint64_t conn)
 {
     const struct core *former = sim_core(c->sim, SIM_FORMER), *x = sim_core(c->sim, vpid);
     bool from_former = former && sim_from_former(c->sim, vpid, conn);
@@ -262,9 +256,9 @@ void check_former_frame(struct check *c, uint32_t vpid, uint64_t conn, const str
     c->from_former = from_former && core_inspect_epoch(former).inc == known.inc &&
                      core_inspect_epoch(former).ctr < known.ctr;
     c->left_before = core_state(x) == CORE_LEAVING;
-    c->two_heads |= from_former && !c->from_former && sim_has_keepers(c->sim) &&
-                    !sim_stopped(c->sim, SIM_FORMER) && is_order(f);
-    c->older |= c->two_heads;
+    if (from_former && sim_has_keepers(c->sim) && !sim_stopped(c->sim, SIM_FORMER) &&
+        core_inspect_epoch(former).inc == c->head.inc)
+        c->two_heads = c->older = true;
 }
 
 void check_obedience(struct check *c, uint32_t vpid, const struct out_act *act)

@@ -218,7 +218,7 @@ struct check {
     bool older;                      /* the head goes on with older records than others have seen */
     bool from_former; /* a former head has sent the frame, and the member knows its heir */
     bool left_before; /* the member was leaving before that frame */
-    bool two_heads;   /* a member has followed a former head while its heir was there */
+    bool two_heads;   /* a former head has spoken while its heir was there */
     struct buf state_own, state_folded;
     uint64_t journal_random;
     size_t journal_skip; /* records until the next comparison */
@@ -286,7 +286,7 @@ void check_volume(struct check *c, const struct core *head); /* a head begins, w
 void check_one_head(struct check *c, uint32_t vpid);
 /* The frame is of a head that this member does not know yet. */
 bool check_is_heir(const struct members *m, const struct frame *f);
-void check_former_frame(struct check *c, uint32_t vpid, uint64_t conn, const struct frame *f);
+void check_former_frame(struct check *c, uint32_t vpid, uint64_t conn);
 void check_obedience(struct check *c, uint32_t vpid, const struct out_act *act);
 void check_client(struct check *c, const struct out_client *act);
 /* check_head.c */

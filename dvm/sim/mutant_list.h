@@ -186,6 +186,7 @@
     X(CALL_LEFT_OPEN, "a new head lets a member wait at a call that it has given up")              \
     X(EPOCH_AGAIN, "two heirs of the same records have the same epoch")                            \
     X(ENDED_AGAIN, "a daemon does not end a job whose client, or whose files, it no longer has")   \
+    X(REPORT_ONCE, "a daemon does not say again that it takes files")                              \
     X(STARTS_AGAIN, "a daemon starts ranks of a job again that has ended there")                   \
     X(LAST_HEAD_ONLY, "a head does not look for what a head before it did not know")               \
     X(ASTRAY_UNSEEN, "a member has another broadcast by the number of an heir's and goes on")      \

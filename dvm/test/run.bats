@@ -120,11 +120,14 @@ memory_group() {
     if [ -e "$root/memory/memory.limit_in_bytes" ]; then
         root=$root/memory limit_file=memory.limit_in_bytes
     fi
+    # "4:memory:/its/path", or "0::/its/path"
+    group_before=$root$(sed -nE 's/^([0-9]+:memory|0:):(.*)/\2/p' /proc/self/cgroup | head -n 1)
+    mkdir "$root/dvm-test-$$" 2> /dev/null || return 1
     group=$root/dvm-test-$$
-    mkdir "$group" 2> /dev/null && echo "$1" > "$group/$limit_file" && echo "$BASHPID" > "$group/cgroup.procs"
+    echo "$1" > "$group/$limit_file" && echo "$BASHPID" > "$group/cgroup.procs"
 }
 leave_memory_group() {
-    echo "$BASHPID" > "${group%/*}/cgroup.procs"
+    echo "$BASHPID" > "$group_before/cgroup.procs"
     rmdir "$group"
 }
 

@@ -180,14 +180,6 @@ static void add_ranks(struct local_job *j, uint32_t node)
     }
 }
 
-static void note_end(struct core *c, const char *nspace)
-{
-    char **slot = &c->ended[c->nended++ % CORE_ENDED_MAX];
-
-    free(*slot);
-    *slot = xstrdup(nspace);
-}
-
 static bool has_ended(const struct core *c, const char *nspace)
 {
     for (size_t i = 0; i < CORE_ENDED_MAX && c->ended[i]; i++) {
@@ -195,6 +187,17 @@ static bool has_ended(const struct core *c, const char *nspace)
             return true;
     }
     return false;
+}
+
+static void note_end(struct core *c, const char *nspace)
+{
+    char **slot;
+
+    if (has_ended(c, nspace))
+        return;
+    slot = &c->ended[c->nended++ % CORE_ENDED_MAX];
+    free(*slot);
+    *slot = xstrdup(nspace);
 }
 
 /* The end of the job is in records that the present head lacks. */
@@ -213,12 +216,14 @@ static void take_launch(struct core *c, const struct frame *f, struct msg *m)
     int node = job_launch_node(l, c->opts.vpid);
     struct local_job *j;
 
-    if (node < 0 || local_find_any(c, l->nspace))
+    if (node < 0)
         return;
-    if (has_ended(c, l->nspace)) {
+    if (has_ended(c, l->nspace)) { /* its remains may still be here */
         refuse_ended(c, l, (uint32_t)node);
         return;
     }
+    if (local_find_any(c, l->nspace))
+        return;
     if (c->finishing) { /* a departing daemon starts nothing more: the job fails at once */
         refuse_launch(c, l, (uint32_t)node, "the daemon is leaving");
         return;

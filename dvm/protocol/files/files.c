@@ -75,6 +75,8 @@ static void report_progress(struct files *s, struct sink *k)
     s->unreported -= k->unreported;
     k->unreported = !k->opened || k->taken > k->told;
     s->unreported += k->unreported;
+    if (k->over && !k->unreported)
+        sink_free(s, k);
 }
 
 void files_turn(struct files *s)
@@ -107,7 +109,7 @@ void files_written(struct files *s, const char *nspace, uint64_t total)
 {
     struct sink *k = find_sink(s, nspace);
 
-    if (!k)
+    if (!k || k->over)
         return;
     k->taken = total;
     report_progress(s, k);
@@ -117,7 +119,12 @@ void files_forget(struct files *s, const char *nspace)
 {
     struct sink *k = find_sink(s, nspace);
 
-    if (k)
+    if (!k)
+        return;
+    k->over = true;
+    if (k->opened)
+        report_progress(s, k);
+    else
         sink_free(s, k);
 }
 
@@ -129,7 +136,7 @@ static void piece_in(struct files *s, uint32_t from, struct cur *c)
     const uint8_t *piece = cur_bytes(c, PIECE_MAX, &len);
     const struct sink *k = find_sink(s, nspace);
 
-    if (cur_done(c) && k && k->vpid == from)
+    if (cur_done(c) && k && !k->over && k->vpid == from)
         s->io.write(nspace, piece, len, s->io.arg);
 }
 

@@ -34,6 +34,7 @@ struct sink { /* a job with ranks here that has files */
     bool opened;          /* the source knows that pieces can come */
     uint64_t taken, told; /* bytes written, and those that the source knows of */
     bool unreported;      /* one of these is still to be reported */
+    bool over;            /* no further piece is wanted: it goes when all is reported */
     UT_hash_handle hh;
 };
 

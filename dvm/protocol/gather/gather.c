@@ -169,23 +169,30 @@ static struct gather_key *key_new(uint64_t seq, const void *sig, size_t siglen)
     return k;
 }
 
-/* NULL if it has ended. A good outcome comes by way of relays, so the next one's bad outcome,
- * which comes directly, may overtake it. A collective that is still open here has therefore not
- * ended. */
-static struct gather_op *get_op(struct gather *g, uint64_t seq, const void *sig, size_t siglen)
+static struct gather_op *find_op(const struct gather *g, uint64_t seq, const void *sig,
+                                 size_t siglen)
 {
     struct gather_key *key = key_new(seq, sig, siglen);
     struct gather_op *op;
 
     HASH_FIND(hh, g->ops, key, sizeof(*key) + siglen, op);
-    if (op || seq <= seq_of(g, sig, siglen)->decided) {
-        free(key);
+    free(key);
+    return op;
+}
+
+/* NULL if it has ended. A good outcome comes by way of relays, so the next one's bad outcome,
+ * which comes directly, may overtake it. A collective that is still open here has therefore not
+ * ended. */
+static struct gather_op *get_op(struct gather *g, uint64_t seq, const void *sig, size_t siglen)
+{
+    struct gather_op *op = find_op(g, seq, sig, siglen);
+
+    if (op || seq <= seq_of(g, sig, siglen)->decided)
         return op;
-    }
     op = xcalloc(1, sizeof(*op));
-    op->key = key;
+    op->key = key_new(seq, sig, siglen);
     buf_init(&op->data, MSG_ROUTED_MAX);
-    HASH_ADD_KEYPTR(hh, g->ops, op->key, sizeof(*key) + siglen, op);
+    HASH_ADD_KEYPTR(hh, g->ops, op->key, sizeof(*op->key) + siglen, op);
     return op;
 }
 
@@ -434,7 +441,7 @@ static void take_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
     struct gather_op *op;
 
-    if (HASH_COUNT(g->ops) >= GATHER_RUNNING_MAX) {
+    if (HASH_COUNT(g->ops) >= GATHER_RUNNING_MAX && !find_op(g, m->seq, m->sig, m->siglen)) {
         out_log(g->out, 0, "collective from vpid %u dropped: %d are running", from,
                 GATHER_RUNNING_MAX);
         return;

@@ -536,6 +536,26 @@ static void a_group_s_name_is_not_asked_about(void **state)
     end(&w);
 }
 
+static void a_running_collective_goes_on_when_there_is_no_room_for_another_one(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    struct world w;
+    char sig[128], invented[64];
+    size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
+    size_t lost;
+
+    make_checking(&w);
+    launch(&w, "x.1");
+    start(&w, 1, sig, len, both, 2, "d");
+    for (int i = 0; i <= GATHER_RUNNING_MAX; i++)
+        contribute(&w, 2, invented, (size_t)snprintf(invented, sizeof(invented), "n%d", i), "x");
+    assert_int_equal(gather_running(w.gather), GATHER_RUNNING_MAX);
+    contribute(&w, 1, sig, len, "data");
+    assert_int_equal(answers(&w, &lost), 1);
+    assert_int_equal(lost, 0);
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +576,7 @@ int main(void)
         cmocka_unit_test(early_messages_of_a_sender_have_a_bound_in_bytes),
         cmocka_unit_test(a_sender_is_believed_where_launches_do_not_show_who_takes_part),
         cmocka_unit_test(a_group_s_name_is_not_asked_about),
+        cmocka_unit_test(a_running_collective_goes_on_when_there_is_no_room_for_another_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

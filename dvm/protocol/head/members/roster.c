@@ -179,6 +179,8 @@ static int load_state(void *state, struct cur *c, struct err *err)
     for (uint32_t i = 0; i < n; i++) {
         uint64_t ctr = cur_u64(c);
 
+        if (i && ctr <= r->heads.tab[i - 1].ctr)
+            return err_set(err, "head %llu after a later one", (unsigned long long)ctr);
         heads_add(&r->heads, ctr, cur_u64(c));
     }
     return 0;
