@@ -245,8 +245,15 @@ void check_one_head(struct check *c, uint32_t vpid)
         core_inspect_peers(core, see_neighbour, &a);
 }
 
-/* A former head that speaks beside its heir may be followed by members that do not know the heir,
- * or will be when they go on. Then the heir lacks what this one has decided. */
+/* While a former head runs beside its heir, members that do not know the heir may follow it, also
+ * later, when they go on. Then the heir lacks what this head has decided. */
+static bool has_two_heads(const struct check *c, const struct core *former)
+{
+    return former && sim_has_keepers(c->sim) && !sim_stopped(c->sim, SIM_FORMER) &&
+           core_inspect_epoch(former).inc == c->head.inc &&
+           core_inspect_epoch(former).ctr < c->head.ctr;
+}
+
 void check_former_frame(struct check *c, uint32_t vpid, uint64_t conn)
 {
     const struct core *former = sim_core(c->sim, SIM_FORMER), *x = sim_core(c->sim, vpid);
@@ -256,8 +263,7 @@ void check_former_frame(struct check *c, uint32_t vpid, uint64_t conn)
     c->from_former = from_former && core_inspect_epoch(former).inc == known.inc &&
                      core_inspect_epoch(former).ctr < known.ctr;
     c->left_before = core_state(x) == CORE_LEAVING;
-    if (from_former && sim_has_keepers(c->sim) && !sim_stopped(c->sim, SIM_FORMER) &&
-        core_inspect_epoch(former).inc == c->head.inc)
+    if (has_two_heads(c, former))
         c->two_heads = c->older = true;
 }
 

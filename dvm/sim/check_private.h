@@ -218,7 +218,7 @@ struct check {
     bool older;                      /* the head goes on with older records than others have seen */
     bool from_former; /* a former head has sent the frame, and the member knows its heir */
     bool left_before; /* the member was leaving before that frame */
-    bool two_heads;   /* a former head has spoken while its heir was there */
+    bool two_heads;   /* a former head has run beside its heir */
     struct buf state_own, state_folded;
     uint64_t journal_random;
     size_t journal_skip; /* records until the next comparison */
