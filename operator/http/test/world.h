@@ -33,6 +33,8 @@ struct world {
     char head[4096], request_body[4096], method[16];
     void (*on_line_do)(struct world *w);
     void (*on_end_do)(struct world *w);
+    uint64_t retry_after_ms;
+    bool quiet; /* streams are quiet ones */
 };
 
 static inline void on_guard(void *arg)
@@ -74,6 +76,7 @@ static inline void on_end(const struct http_answer *a, void *arg)
 
     w->ends++;
     w->status = a->status;
+    w->retry_after_ms = a->retry_after_ms;
     snprintf(w->why, sizeof(w->why), "%s", a->why);
     if (a->len > 0 && a->len < sizeof(w->body)) {
         memcpy(w->body, a->body, a->len);
@@ -133,6 +136,7 @@ static inline void start_stream(struct world *w, struct http_call_opts o)
 {
     o.on_line = on_line;
     o.on_open = on_open;
+    o.quiet = w->quiet;
     start(w, &o);
 }
 
