@@ -19,8 +19,8 @@ machine
 [ $# -gt 0 ] || set -- memory repair xcast links local head mpi heap
 for name in "$@"; do
     case $name in
-    memory | repair | xcast | floor) "$HELPERS/$name" ;;
+    memory | repair | xcast | floor | follow) "$HELPERS/$name" ;;
     links | local | head | mpi | heap | k8s | operator) "$here/$name.sh" ;;
-    *) printf 'bench: %s is none of memory, repair, xcast, floor, links, local, head, mpi, heap, k8s, operator\n' "$name" >&2; exit 2 ;;
+    *) printf 'bench: %s is none of memory, repair, xcast, floor, follow, links, local, head, mpi, heap, k8s, operator\n' "$name" >&2; exit 2 ;;
     esac
 done

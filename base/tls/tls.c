@@ -38,8 +38,7 @@ int tls_err(struct err *err, const char *fmt, ...)
     return -1;
 }
 
-/* Refuses an encrypted key: without a callback OpenSSL would ask on the terminal. */
-static int no_password(char *buf, int size, int writing, void *arg)
+int tls_no_password(char *buf, int size, int writing, void *arg)
 {
     return -1;
 }
@@ -47,7 +46,7 @@ static int no_password(char *buf, int size, int writing, void *arg)
 static int load_files(const struct tls_ctx *t, SSL_CTX *ssl, struct err *err)
 {
     ERR_clear_error();
-    SSL_CTX_set_default_passwd_cb(ssl, no_password);
+    SSL_CTX_set_default_passwd_cb(ssl, tls_no_password);
     if (SSL_CTX_load_verify_locations(ssl, t->ca, NULL) != 1)
         return tls_err(err, "reading the trust bundle %s", t->ca);
     if (SSL_CTX_use_certificate_chain_file(ssl, t->cert) != 1)
@@ -59,7 +58,7 @@ static int load_files(const struct tls_ctx *t, SSL_CTX *ssl, struct err *err)
     return 0;
 }
 
-static SSL_CTX *create_ssl_ctx(const struct tls_ctx *t, struct err *err)
+SSL_CTX *tls_create_empty(struct err *err)
 {
     SSL_CTX *ssl = SSL_CTX_new(TLS_method());
 
@@ -78,10 +77,20 @@ static SSL_CTX *create_ssl_ctx(const struct tls_ctx *t, struct err *err)
         goto error;
     }
     tls_proof_init(ssl);
-    if (tls_resume_init(ssl, err) < 0 || load_files(t, ssl, err) < 0)
+    if (tls_resume_init(ssl, err) < 0)
         goto error;
     return ssl;
 error:
+    SSL_CTX_free(ssl);
+    return NULL;
+}
+
+static SSL_CTX *create_ssl_ctx(const struct tls_ctx *t, struct err *err)
+{
+    SSL_CTX *ssl = tls_create_empty(err);
+
+    if (!ssl || load_files(t, ssl, err) == 0)
+        return ssl;
     SSL_CTX_free(ssl);
     return NULL;
 }
@@ -181,9 +190,7 @@ SSL *tls_new_server(struct tls_ctx *t, struct err *err)
     return ssl;
 }
 
-/* The certificate must be valid for `host`. A name is also sent to the server (SNI). The dot at
- * the end of an absolute name is in neither. */
-static int expect_host(SSL *ssl, const char *host)
+int tls_expect_host(SSL *ssl, const char *host)
 {
     unsigned char addr[sizeof(struct in6_addr)];
     size_t len = strlen(host);
@@ -203,7 +210,7 @@ SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err)
     if (!ssl)
         return NULL;
     SSL_set_connect_state(ssl);
-    if (host && expect_host(ssl, host) != 1) {
+    if (host && tls_expect_host(ssl, host) != 1) {
         tls_err(err, "creating a TLS connection to %s", host);
         SSL_free(ssl);
         return NULL;

@@ -40,6 +40,23 @@ int tls_ctx_own(const struct tls_ctx *t, struct tls_peer *out, struct err *err)
 SSL *tls_new_server(struct tls_ctx *t, struct err *err);
 SSL *tls_new_client(struct tls_ctx *t, const char *host, struct err *err);
 
+/* Clients of one program that talk to servers of many authorities: one context for all, and each
+ * connection brings the texts (PEM) of its authority, which are read at once. */
+struct tls_texts {
+    const char *ca;   /* trust bundle */
+    const char *cert; /* chain */
+    const char *key;
+};
+struct tls_clients;
+struct tls_clients *tls_clients_create(struct err *err);
+void tls_clients_destroy(struct tls_clients *t);
+/* The caller frees it by SSL_free() or gives it to a bufferevent. The server's certificate must be
+ * valid for `host` and be trusted by texts->ca. */
+SSL *tls_clients_connect(struct tls_clients *t, const struct tls_texts *texts, const char *host,
+                         struct err *err);
+/* After the handshake of such a connection: frees what was decoded of the texts. */
+void tls_drop_texts(SSL *ssl);
+
 #define TLS_KEY_ID_BYTES 16 /* the first ones of the public key's SHA-256 */
 
 struct tls_peer {

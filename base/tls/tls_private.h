@@ -41,6 +41,16 @@ static inline void tls_free_md(EVP_MD_CTX **md)
 }
 #define MD_AUTO __attribute__((cleanup(tls_free_md)))
 
+/* Refuses an encrypted key: without a callback OpenSSL would ask on the terminal. */
+int tls_no_password(char *buf, int size, int writing, void *arg);
+
+/* A context with everything but trust bundle, certificate and key. */
+SSL_CTX *tls_create_empty(struct err *err);
+
+/* The server's certificate must be valid for `host`. A name is also sent to the server (SNI). The
+ * dot at the end of an absolute name is in neither. 1: done, as OpenSSL's functions have it. */
+int tls_expect_host(SSL *ssl, const char *host);
+
 /* proof.c: a server chooses the protocol of proofs if the client offers it. */
 void tls_proof_init(SSL_CTX *ssl);
 

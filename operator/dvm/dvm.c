@@ -254,6 +254,7 @@ static struct http_peer peer_of(const struct dvm_client *c)
                               .cert_pem = c->opts.cert_pem,
                               .key_pem = c->opts.key_pem,
                               .borrowed = true,
+                              .one_of_many = true,
                               .connect = c->connect,
                               .tls13_only = true};
 }

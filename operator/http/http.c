@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HTTP client: libcurl runs on the loop's descriptors and timer.
+/* HTTP client: libcurl runs on the loop's descriptors and timer, and quiet streams are
+ * operator/http/quiet.c's.
  *
- * Input: the sockets and the timer that libcurl asks for, and its callbacks for headers, bodies and
- * ends. Output: the callbacks on_open, on_line and on_end of each call.
+ * Input: the sockets and the timer that libcurl asks for, and callbacks of both for headers, bodies
+ * and ends. Output: the callbacks on_open, on_line and on_end of each call.
  *
  * A call's states: running; accepted (a stream with 2xx headers); ended; cancelled. A call with
  * something to report is in the list `ready`.
  *
- * Invariants: the caller's callbacks are never called from inside libcurl, whose callbacks only
- * record the result; report_done() calls them afterwards, so a caller may start, cancel and destroy
- * in any callback. `depth` and `pinned` keep the objects alive until their callback returns. on_end
- * is called once, unless the call was cancelled.
+ * Invariants: the caller's callbacks are never called from inside a library, whose callbacks
+ * only record the result; report_done() calls them afterwards, so a caller may start, cancel and
+ * destroy in any callback. `depth` and `pinned` keep the objects alive until their callback
+ * returns. on_end is called once, unless the call was cancelled.
  *
  * Failures: an answer or line above its limit, a timeout and a broken connection end the call with
  * status 0 and a reason. */
 #include "operator/http/http.h"
 
 #include "base/buf/buf.h"
+#include "operator/http/quiet.h"
 
 #include <curl/curl.h>
 #include <event2/http.h>
@@ -30,10 +32,10 @@
 
 #define GATE_CLOSED "not sent, since this operator does not lead (any more)"
 #define CONNECT_TIMEOUT_MS 10000
-/* Idle connections that are kept. */
+/* Idle connections that are kept. libcurl's bound includes those in use, and it closes one for each
+ * that becomes idle. So without one_of_many a burst of calls to many servers leaves more. */
 #define IDLE_MAX 16
-/* libcurl's smallest buffers. The one for sending stays while a stream is open. */
-#define QUIET_BYTES 1024L
+/* libcurl's smallest buffer for sending, which stays while a stream is open. */
 #define SENDING_BYTES 16384L
 /* The buffer of a stream holds a part of a line and what libcurl reads at once (at most 100 times
  * 16 KiB). */
@@ -42,7 +44,9 @@
 struct http {
     struct loop *loop;
     CURLM *multi;
-    struct loop_timer *timer;
+    struct quiets *quiets;     /* NULL: there was no quiet stream yet */
+    struct loop_timer *timer;  /* of libcurl */
+    struct loop_timer *report; /* armed while a quiet stream is in `ready` */
     struct http_call *calls;
     struct http_call *ready; /* calls with something to report, in order */
     long running;            /* calls that libcurl has */
@@ -52,7 +56,8 @@ struct http {
 
 struct http_call {
     struct http *http;
-    CURL *easy;
+    CURL *easy;          /* NULL: a quiet stream, or detached */
+    struct quiet *quiet; /* NULL: libcurl has the call, or detached */
     struct curl_slist *headers;
     struct curl_slist *connect_to;
     struct loop_timer *timer;
@@ -64,12 +69,14 @@ struct http_call {
     bool accepted;  /* a stream whose 2xx headers have arrived */
     bool opened;    /* on_open has been called */
     bool queued;    /* is in http->ready */
-    bool ended;     /* libcurl has finished it */
+    bool ended;     /* the answer is whole, or broken */
+    bool broken;    /* ended before the answer was whole */
     bool pinned;    /* one of its callbacks has not returned */
     bool cancelled; /* was cancelled in such a callback, which frees it when it returns */
-    char why[CURL_ERROR_SIZE + 128];
-    char curl_why[CURL_ERROR_SIZE];
-    CURLcode result;
+    int status;     /* of the answer; 0: none */
+    uint64_t retry_after_ms;
+    char why[128]; /* it was ended here */
+    char why_broken[CURL_ERROR_SIZE];
     struct http_call *prev, *next;
     struct http_call *ready_prev, *ready_next;
 };
@@ -85,6 +92,7 @@ static void leave_callback(struct http *h)
 {
     if (--h->depth > 0 || !h->dead)
         return;
+    quiets_destroy(h->quiets);
     curl_multi_cleanup(h->multi);
     curl_global_cleanup();
     free(h);
@@ -105,21 +113,25 @@ static void count_running(struct http *h, long change)
     curl_multi_setopt(h->multi, CURLMOPT_MAXCONNECTS, h->running + IDLE_MAX);
 }
 
-/* Afterwards neither libcurl nor the loop has a pointer to the call. */
+/* Afterwards neither a library nor the loop has a pointer to the call. */
 static void call_detach(struct http_call *c)
 {
+    if (!c->timer)
+        return;
     if (c->queued)
         DL_DELETE2(c->http->ready, c, ready_prev, ready_next);
     c->queued = false;
     loop_timer_destroy(c->timer);
     c->timer = NULL;
+    DL_DELETE(c->http->calls, c);
+    quiet_destroy(c->quiet);
+    c->quiet = NULL;
     if (!c->easy)
         return;
     if (curl_multi_remove_handle(c->http->multi, c->easy) == CURLM_OK && c->added)
         count_running(c->http, -1);
     curl_easy_cleanup(c->easy);
     c->easy = NULL;
-    DL_DELETE(c->http->calls, c);
 }
 
 static void call_free(struct http_call *c)
@@ -143,17 +155,14 @@ void http_cancel(struct http_call *c)
     call_detach(c);
 }
 
-/* --- reports to the caller, outside of libcurl */
+/* --- reports to the caller, outside of the libraries */
 
 /* Calls on_end unless the call was cancelled. The call is pinned. */
 static void call_end(struct http_call *c, int status, const char *why)
 {
     struct http_answer answer = {.status = status, .why = status ? "" : why, .body = ""};
-    curl_off_t retry_after_s = 0;
 
-    if (status && curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after_s) == CURLE_OK &&
-        retry_after_s > 0)
-        answer.retry_after_ms = (uint64_t)retry_after_s * 1000;
+    answer.retry_after_ms = status ? c->retry_after_ms : 0;
     if (status && !c->accepted && c->in.len > 0) {
         answer.body = (const char *)c->in.data;
         answer.len = c->in.len;
@@ -203,17 +212,14 @@ static void call_lines(struct http_call *c)
 
 static void call_finish(struct http_call *c)
 {
-    long status = 0;
-
-    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
     if (c->why[0])
         call_end(c, 0, c->why);
-    else if (c->result != CURLE_OK)
-        call_end(c, 0, c->curl_why[0] ? c->curl_why : curl_easy_strerror(c->result));
+    else if (c->broken)
+        call_end(c, 0, c->why_broken);
     else if (c->accepted && c->in.len > 0)
         call_end(c, 0, "the stream ended in the middle of a line");
     else
-        call_end(c, (int)status, "the answer has no status");
+        call_end(c, c->status, "the answer has no status");
 }
 
 static void unpin_call(struct http_call *c)
@@ -223,9 +229,28 @@ static void unpin_call(struct http_call *c)
         call_free(c);
 }
 
+static void set_broken(struct http_call *c, const char *why)
+{
+    c->ended = c->broken = true;
+    if (!c->why_broken[0])
+        snprintf(c->why_broken, sizeof(c->why_broken), "%.*s", CURL_ERROR_SIZE - 1, why);
+}
+
+static void advance_quiet(struct http_call *c)
+{
+    struct err err = {0};
+    int rc = quiet_go_on(c->quiet, &err);
+
+    c->ended = rc != 0;
+    if (rc < 0)
+        set_broken(c, err.msg);
+}
+
 static void call_tell(struct http_call *c)
 {
     c->pinned = true;
+    if (c->quiet)
+        advance_quiet(c);
     if (c->accepted && !c->opened) {
         c->opened = true;
         if (c->opts.on_open)
@@ -236,6 +261,22 @@ static void call_tell(struct http_call *c)
     if (!c->cancelled && (c->ended || c->why[0]))
         call_finish(c);
     unpin_call(c);
+}
+
+static void take_result(struct http_call *c, CURLcode result)
+{
+    curl_off_t retry_after_s = 0;
+    long status = 0;
+
+    c->ended = true;
+    if (result != CURLE_OK)
+        set_broken(c, curl_easy_strerror(result));
+    if (curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK)
+        c->status = (int)status;
+    if (curl_easy_getinfo(c->easy, CURLINFO_RETRY_AFTER, &retry_after_s) == CURLE_OK &&
+        retry_after_s > 0)
+        c->retry_after_ms = (uint64_t)retry_after_s * 1000;
+    call_queue(c);
 }
 
 static void report_done(struct http *h)
@@ -249,9 +290,7 @@ static void report_done(struct http *h)
         if (msg->msg != CURLMSG_DONE)
             continue;
         curl_easy_getinfo(msg->easy_handle, CURLINFO_PRIVATE, (char **)&c);
-        c->ended = true;
-        c->result = msg->data.result;
-        call_queue(c);
+        take_result(c, msg->data.result);
     }
     while (!h->dead && h->ready) {
         struct http_call *c = h->ready;
@@ -278,20 +317,12 @@ static void on_call_timeout(void *arg)
     leave_callback(h);
 }
 
-/* --- libcurl's callbacks: they only record */
+/* --- what has come is only recorded */
 
-static size_t on_header(char *data, size_t size, size_t n, void *arg)
+static void accept_stream(struct http_call *c, long status)
 {
-    struct http_call *c = arg;
-    size_t len = size * n;
-    bool blank = len == 2 && data[0] == '\r';
-
-    if (!c->opts.on_line || c->accepted || !blank)
-        return len;
-    long status = 0;
-    curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status);
-    if (status < 200 || status > 299)
-        return len;
+    if (!c->opts.on_line || c->accepted || status < 200 || status > 299)
+        return;
     c->accepted = true;
     c->in.max = c->opts.max_body + STREAM_SLACK;
     if (c->opts.silence_ms)
@@ -299,25 +330,42 @@ static size_t on_header(char *data, size_t size, size_t n, void *arg)
     else
         loop_timer_disarm(c->timer);
     call_queue(c);
+}
+
+static void note_input(struct http_call *c)
+{
+    if (c->accepted && c->opts.silence_ms)
+        loop_timer_arm(c->timer, c->opts.silence_ms);
+}
+
+static int take_body(struct http_call *c, const void *data, size_t len)
+{
+    buf_put_raw(&c->in, data, len);
+    if (c->in.failed)
+        call_too_long(c, c->accepted ? "a line" : "the answer");
+    if (c->accepted || c->in.failed)
+        call_queue(c);
+    return c->in.failed ? -1 : 0;
+}
+
+/* --- callbacks of libcurl */
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+    struct http_call *c = arg;
+    size_t len = size * n;
+    bool blank = len == 2 && data[0] == '\r';
+    long status = 0;
+
+    if (blank && curl_easy_getinfo(c->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK)
+        accept_stream(c, status);
     return len;
 }
 
 static size_t on_data(char *data, size_t size, size_t n, void *arg)
 {
-    struct http_call *c = arg;
-    size_t len = size * n;
-
-    buf_put_raw(&c->in, data, len);
-    if (c->in.failed) {
-        call_too_long(c, c->accepted ? "a line" : "the answer");
-        return 0;
-    }
-    if (!c->accepted)
-        return len;
-    if (c->opts.silence_ms)
-        loop_timer_arm(c->timer, c->opts.silence_ms);
-    call_queue(c);
-    return len;
+    note_input(arg);
+    return take_body(arg, data, size * n) < 0 ? 0 : size * n;
 }
 
 static bool gate_open(const struct http_gate *gate)
@@ -390,6 +438,47 @@ static int on_timer(CURLM *multi, long timeout_ms, void *arg)
     return 0;
 }
 
+/* --- callbacks of quiet streams */
+
+static void on_quiet_ready(void *arg)
+{
+    struct http_call *c = arg;
+
+    call_queue(c);
+    loop_timer_arm(c->http->report, 0);
+}
+
+static void on_quiet_head(int status, uint64_t retry_after_ms, void *arg)
+{
+    struct http_call *c = arg;
+
+    c->status = status;
+    c->retry_after_ms = retry_after_ms;
+    accept_stream(c, status);
+    on_quiet_ready(c);
+}
+
+static void on_quiet_input(void *arg)
+{
+    note_input(arg);
+}
+
+static void on_quiet_data(const void *data, size_t len, void *arg)
+{
+    if (take_body(arg, data, len) < 0)
+        return;
+    on_quiet_ready(arg);
+}
+
+static void on_report_due(void *arg)
+{
+    struct http *h = arg;
+
+    enter_callback(h);
+    report_done(h);
+    leave_callback(h);
+}
+
 /* --- creation and destruction */
 
 struct http *http_create(struct loop *loop, struct err *err)
@@ -411,6 +500,7 @@ struct http *http_create(struct loop *loop, struct err *err)
     }
     signal(SIGPIPE, SIG_IGN);
     h->timer = loop_timer_create(loop, on_curl_due, h);
+    h->report = loop_timer_create(loop, on_report_due, h);
     curl_multi_setopt(h->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
     curl_multi_setopt(h->multi, CURLMOPT_SOCKETDATA, h);
     curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, on_timer);
@@ -434,7 +524,8 @@ void http_destroy(struct http *h)
      * timer. */
     curl_multi_setopt(h->multi, CURLMOPT_TIMERFUNCTION, NULL);
     loop_timer_destroy(h->timer);
-    h->timer = NULL;
+    loop_timer_destroy(h->report);
+    h->timer = h->report = NULL;
     h->dead = true;
     leave_callback(h);
 }
@@ -521,11 +612,9 @@ static CURLcode set_manners(struct http_call *c)
 
     for (size_t i = 0; i < sizeof(longs) / sizeof(longs[0]); i++)
         rc = rc ? rc : curl_easy_setopt(c->easy, longs[i].option, longs[i].value);
-    if (c->opts.quiet)
-        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_BUFFERSIZE, QUIET_BYTES);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PROTOCOLS_STR, "http,https");
-    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_USERAGENT, "dvm-operator/" DVM_VERSION);
-    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->curl_why);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_USERAGENT, HTTP_USER_AGENT);
+    rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->why_broken);
     rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PRIVATE, c);
     if (c->opts.gate) {
         rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_PREREQFUNCTION, on_connected);
@@ -537,10 +626,45 @@ static CURLcode set_manners(struct http_call *c)
     return rc ? rc : curl_easy_setopt(c->easy, CURLOPT_WRITEDATA, c);
 }
 
-struct http_call *http_start(struct http *h, const struct http_call_opts *opts, struct err *err)
+static int start_curl(struct http_call *c, const struct http_call_opts *opts, struct err *err)
 {
     CURLcode rc;
 
+    c->easy = curl_easy_init();
+    if (!c->easy)
+        return err_set(err, "cannot set up %s %s: out of memory", opts->method, opts->url);
+    rc = set_manners(c);
+    rc = rc ? rc : set_peer(c, opts->peer);
+    rc = rc ? rc : set_request(c, opts);
+    if (opts->peer->one_of_many && c->http->running >= IDLE_MAX)
+        rc = rc ? rc : curl_easy_setopt(c->easy, CURLOPT_FORBID_REUSE, 1L);
+    if (rc || curl_multi_add_handle(c->http->multi, c->easy) != CURLM_OK)
+        return err_set(err, "cannot set up %s %s: %s", opts->method, opts->url,
+                       rc ? curl_easy_strerror(rc) : "libcurl refuses one more transfer");
+    c->added = true;
+    count_running(c->http, 1);
+    return 0;
+}
+
+static int start_quiet(struct http_call *c, const struct http_call_opts *opts, struct err *err)
+{
+    const struct quiet_sink sink = {.on_head = on_quiet_head,
+                                    .on_data = on_quiet_data,
+                                    .on_input = on_quiet_input,
+                                    .on_ready = on_quiet_ready,
+                                    .arg = c};
+    struct http *h = c->http;
+
+    if (!h->quiets)
+        h->quiets = quiets_create(h->loop, err);
+    if (!h->quiets)
+        return -1;
+    c->quiet = quiet_start(h->quiets, opts, &sink, err);
+    return c->quiet ? 0 : -1;
+}
+
+struct http_call *http_start(struct http *h, const struct http_call_opts *opts, struct err *err)
+{
     if (!gate_open(opts->gate)) {
         err_set(err, GATE_CLOSED);
         return NULL;
@@ -550,25 +674,12 @@ struct http_call *http_start(struct http *h, const struct http_call_opts *opts, 
     c->http = h;
     c->opts = *opts;
     buf_init(&c->in, opts->max_body);
-    CURL *easy = c->easy = curl_easy_init();
-    if (!easy) {
-        err_set(err, "cannot set up %s %s: out of memory", opts->method, opts->url);
-        call_free(c);
-        return NULL;
-    }
     DL_APPEND(h->calls, c);
     c->timer = loop_timer_create(h->loop, on_call_timeout, c);
-    rc = set_manners(c);
-    rc = rc ? rc : set_peer(c, opts->peer);
-    rc = rc ? rc : set_request(c, opts);
-    if (rc || curl_multi_add_handle(h->multi, easy) != CURLM_OK) {
-        err_set(err, "cannot set up %s %s: %s", opts->method, opts->url,
-                rc ? curl_easy_strerror(rc) : "libcurl refuses one more transfer");
+    if ((opts->quiet ? start_quiet(c, opts, err) : start_curl(c, opts, err)) < 0) {
         call_free(c);
         return NULL;
     }
-    c->added = true;
-    count_running(h, 1);
     loop_timer_arm(c->timer, opts->timeout_ms);
     /* These texts are copied or used already. */
     c->opts.method = c->opts.url = NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HTTP client: libcurl's multi interface driven by the loop; whole answers and streams of lines. */
+/* HTTP client on the loop: whole answers and streams of lines by libcurl, quiet streams by
+ * libevent. */
 #ifndef OPERATOR_HTTP_HTTP_H
 #define OPERATOR_HTTP_HTTP_H
 
@@ -9,7 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Names are resolved by a thread of libcurl and are not cached. Connections are kept and used
+#define HTTP_USER_AGENT "dvm-operator/" DVM_VERSION
+
+/* Names are resolved by a thread for each and are not cached. Connections are kept and used
  * again; 16 that are idle at the most. Redirects are not followed. A proxy comes from `proxy` only,
  * never from the environment. SIGPIPE is ignored in the whole program: a write to a connection that
  * the peer has closed is an error of that call. */
@@ -28,7 +31,8 @@ struct http_peer {
     const char *connect; /* "address:port" to connect to, in place of the URL's host; NULL: none */
     const char *proxy;   /* NULL: none */
     bool borrowed;
-    bool insecure; /* the server's certificate is not checked */
+    bool one_of_many; /* servers: the connection is closed after a call that began while many ran */
+    bool insecure;    /* the server's certificate is not checked */
     bool tls13_only;
 };
 
@@ -64,7 +68,10 @@ struct http_call_opts {
      * without its end. Other answers are collected as usual. */
     void (*on_line)(char *line, size_t len, void *arg);
     void (*on_open)(void *arg); /* a stream's 2xx headers have arrived; may be NULL */
-    bool quiet;                 /* a stream of few bytes: it has a small buffer */
+    /* A stream of GET that is open for hours and has few bytes: it costs little memory. By https
+     * the three texts of the peer are needed and `borrowed`, and TLS 1.3 is spoken. It has no
+     * headers of the caller, no gate, no proxy, and no connection that another call has used. */
+    bool quiet;
     /* Called once, never inside http_start(). A stream that the server has ended regularly has its
      * status, a broken one has 0. */
     void (*on_end)(const struct http_answer *answer, void *arg);

@@ -12,116 +12,15 @@
 #include "base/httpd/httpd.h"
 #include "base/loop/test/clock.h"
 #include "operator/dvm/dvm.h"
+#include "operator/dvm/test/relay.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
-#include <utlist.h>
 
 #define GUARD_MS 20000
 #define HOST "x-head.ns.svc"
-
-/* --- a relay of bytes: what the client connects to instead of the head */
-
-struct pipe_end {
-    struct relay *relay;
-    int fd[2];
-    struct loop_fd *ev[2];
-    struct pipe_end *prev, *next;
-};
-
-struct relay {
-    struct loop *loop;
-    int fd;
-    unsigned short port, to;
-    struct loop_fd *ev;
-    struct pipe_end *pipes;
-    int accepted;
-};
-
-static void pipe_cut(struct pipe_end *p)
-{
-    DL_DELETE(p->relay->pipes, p);
-    for (int i = 0; i < 2; i++) {
-        loop_fd_destroy(p->ev[i]);
-        close(p->fd[i]);
-    }
-    free(p);
-}
-
-static void on_pipe(int fd, int events, void *arg)
-{
-    struct pipe_end *p = arg;
-    char data[65536];
-    int other = fd == p->fd[0] ? p->fd[1] : p->fd[0];
-    ssize_t n = recv(fd, data, sizeof(data), MSG_DONTWAIT);
-
-    if (n <= 0 || send(other, data, (size_t)n, MSG_NOSIGNAL) != n)
-        pipe_cut(p);
-}
-
-static int listen_or_connect(unsigned short port, bool do_connect)
-{
-    struct sockaddr_in a = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int rc = do_connect ? connect(fd, (struct sockaddr *)&a, sizeof(a))
-                        : bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 16);
-
-    assert_int_equal(rc, 0);
-    return fd;
-}
-
-static void on_accept(int fd, int events, void *arg)
-{
-    struct relay *r = arg;
-    struct pipe_end *p = xcalloc(1, sizeof(*p));
-
-    p->relay = r;
-    p->fd[0] = accept(fd, NULL, NULL);
-    p->fd[1] = listen_or_connect(r->to, true);
-    for (int i = 0; i < 2; i++) {
-        /* Each part comes at once, so the test's own clock does not run ahead of the network. */
-        assert_int_equal(setsockopt(p->fd[i], IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int)), 0);
-        p->ev[i] = loop_fd_create(r->loop, p->fd[i], LOOP_READ, on_pipe, p);
-    }
-    DL_APPEND(r->pipes, p);
-    r->accepted++;
-}
-
-static void relay_start(struct relay *r, struct loop *loop, unsigned short to)
-{
-    struct sockaddr_in a = {0};
-    socklen_t len = sizeof(a);
-
-    *r = (struct relay){.loop = loop, .to = to};
-    r->fd = listen_or_connect(0, false);
-    assert_int_equal(getsockname(r->fd, (struct sockaddr *)&a, &len), 0);
-    r->port = ntohs(a.sin_port);
-    r->ev = loop_fd_create(loop, r->fd, LOOP_READ, on_accept, r);
-}
-
-static void relay_cut(struct relay *r)
-{
-    struct pipe_end *p, *tmp;
-
-    DL_FOREACH_SAFE(r->pipes, p, tmp)
-    {
-        pipe_cut(p);
-    }
-}
-
-static void relay_stop(struct relay *r)
-{
-    relay_cut(r);
-    loop_fd_destroy(r->ev);
-    close(r->fd);
-}
 
 /* --- a head, a relay and a client */
 
@@ -134,11 +33,13 @@ struct world {
     struct tls_ctx *tls;
     char dir[64];
     char *ca, *head_cert, *head_key, *cert, *key;
+    char *renewed_cert, *renewed_key; /* of "operator-2" */
     /* the head */
     struct httpd_stream *stream;
     int streams;
     int refuse_stream; /* status of the refusal of the next stream */
     char query[256];   /* of the last stream */
+    char peer[64];     /* the name in its client's certificate */
     char last[512];    /* the last request, and its body */
     /* the client */
     char order[4096];
@@ -234,6 +135,7 @@ static void get_events(struct httpd_req *req, void *arg)
     const char *incarnation = httpd_query(req, "incarnation"), *from = httpd_query(req, "from");
 
     assert_string_equal(httpd_peer(req)->role, "operator");
+    snprintf(w->peer, sizeof(w->peer), "%.63s", httpd_peer(req)->name);
     snprintf(w->query, sizeof(w->query), "%s/%s", incarnation ? incarnation : "", from ? from : "");
     if (w->refuse_stream) {
         httpd_refuse(req, w->refuse_stream, "Gone", "no such number");
@@ -307,6 +209,9 @@ static void make_certificates(struct world *w)
     assert_int_equal(
         tls_ca_issue(ca, "head", "x-head-0", names, 30, &w->head_cert, &w->head_key, &err), 0);
     assert_int_equal(tls_ca_issue(ca, "operator", "operator", NULL, 30, &w->cert, &w->key, &err),
+                     0);
+    assert_int_equal(tls_ca_issue(ca, "operator", "operator-2", NULL, 30, &w->renewed_cert,
+                                  &w->renewed_key, &err),
                      0);
     tls_ca_destroy(ca);
     snprintf(w->dir, sizeof(w->dir), "/tmp/test-dvm-XXXXXX");
@@ -392,6 +297,8 @@ static void teardown(struct world *w)
     free(w->key);
     free(w->head_cert);
     free(w->head_key);
+    free(w->renewed_cert);
+    free(w->renewed_key);
 }
 
 /* --- tests */
@@ -413,6 +320,7 @@ static void a_head_with_another_name_is_refused(void **state)
     start_client(&w, "y-head.ns.svc", w.ca);
     run_until(&w, "down");
     assert_int_equal(w.streams, 0);
+    assert_non_null(strstr(w.message, "hostname mismatch"));
     teardown(&w);
 }
 
@@ -604,6 +512,21 @@ static void a_head_with_slow_lines_is_not_down_after_eleven_seconds(void **state
     teardown(&w);
 }
 
+static void lines_keep_a_stream_open_and_forty_seconds_of_silence_end_it(void **state)
+{
+    struct world w;
+
+    setup_heard(&w);
+    for (int i = 0; i < 2; i++) {
+        pass_time(&w, 30000);
+        say_beat(&w);
+    }
+    assert_string_equal(w.order, "up 5 ");
+    pass_time(&w, 41000);
+    assert_memory_equal(w.order, "up 5 down ", strlen("up 5 down "));
+    teardown(&w);
+}
+
 static void a_request_carries_its_body_and_id(void **state)
 {
     struct world w;
@@ -709,36 +632,99 @@ static void the_client_may_be_destroyed_in_its_callbacks(void **state)
     teardown(&w);
 }
 
+/* Options of a client that shares `http`. */
+static struct dvm_client_opts shared_options(struct world *w, struct http *http,
+                                             const char *connect)
+{
+    return (struct dvm_client_opts){.host = HOST,
+                                    .connect = connect,
+                                    .port = 7443,
+                                    .http = http,
+                                    .ca_pem = w->ca,
+                                    .cert_pem = w->cert,
+                                    .key_pem = w->key,
+                                    .on_event = on_event,
+                                    .on_link = on_link,
+                                    .arg = w};
+}
+
+static struct http *setup_shared(struct world *w, char connect[64])
+{
+    struct err err = {0};
+
+    setup_head(w);
+    snprintf(connect, 64, "127.0.0.1:%d", w->relay.port);
+    struct http *http = http_create(w->loop, &err);
+    assert_non_null(http);
+    return http;
+}
+
+static void teardown_shared(struct world *w, struct http *http)
+{
+    dvm_client_destroy(w->client);
+    w->client = NULL;
+    http_destroy(http);
+    teardown(w);
+}
+
 static void clients_that_share_an_http_client_are_destroyed_alone(void **state)
 {
     struct world w;
     struct err err = {0};
     char connect[64];
-
-    setup_head(&w);
-    struct http *http = http_create(w.loop, &err);
-    snprintf(connect, sizeof(connect), "127.0.0.1:%d", w.relay.port);
-    struct dvm_client_opts o = {.host = HOST,
-                                .connect = connect,
-                                .port = 7443,
-                                .http = http,
-                                .ca_pem = w.ca,
-                                .cert_pem = w.cert,
-                                .key_pem = w.key,
-                                .on_event = on_event,
-                                .on_link = on_link,
-                                .arg = &w};
+    struct http *http = setup_shared(&w, connect);
+    struct dvm_client_opts o = shared_options(&w, http, connect);
     struct dvm_client *other = dvm_client_create(w.loop, &o, &err);
+
     run_until(&w, "up");
     w.client = dvm_client_create(w.loop, &o, &err);
     run_until(&w, "up up");
     dvm_client_destroy(other);
     say_event(&w, "abc", 1);
     run_until(&w, "up up 1");
-    dvm_client_destroy(w.client);
-    w.client = NULL;
-    http_destroy(http);
-    teardown(&w);
+    teardown_shared(&w, http);
+}
+
+static void clients_that_share_an_http_client_trust_their_own_authority_only(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    char connect[64];
+    struct http *http = setup_shared(&w, connect);
+    struct dvm_client_opts o = shared_options(&w, http, connect);
+    struct dvm_client *trusting = dvm_client_create(w.loop, &o, &err);
+    struct tls_ca *stranger = tls_ca_create("ns/y", 30, &err);
+    FREE_AUTO char *pem = tls_ca_cert_pem(stranger);
+
+    tls_ca_destroy(stranger);
+    run_until(&w, "up");
+    o.ca_pem = pem;
+    w.client = dvm_client_create(w.loop, &o, &err);
+    run_until(&w, "up down");
+    assert_int_equal(w.streams, 1);
+    assert_non_null(strstr(w.message, "unable to get local issuer certificate"));
+    dvm_client_destroy(trusting);
+    teardown_shared(&w, http);
+}
+
+static void a_stream_shows_the_certificate_of_its_client(void **state)
+{
+    struct world w;
+    struct err err = {0};
+    char connect[64];
+    struct http *http = setup_shared(&w, connect);
+    struct dvm_client_opts o = shared_options(&w, http, connect);
+    struct dvm_client *before = dvm_client_create(w.loop, &o, &err);
+
+    run_until(&w, "up");
+    assert_string_equal(w.peer, "operator");
+    dvm_client_destroy(before);
+    o.cert_pem = w.renewed_cert;
+    o.key_pem = w.renewed_key;
+    w.client = dvm_client_create(w.loop, &o, &err);
+    run_until(&w, "up up");
+    assert_string_equal(w.peer, "operator-2");
+    teardown_shared(&w, http);
 }
 
 int main(void)
@@ -756,12 +742,15 @@ int main(void)
         cmocka_unit_test(a_head_that_falls_silent_after_quick_lines_is_down_within_eleven_seconds),
         cmocka_unit_test(beats_report_the_bound_jobs_and_are_a_sign_of_life),
         cmocka_unit_test(a_head_with_slow_lines_is_not_down_after_eleven_seconds),
+        cmocka_unit_test(lines_keep_a_stream_open_and_forty_seconds_of_silence_end_it),
         cmocka_unit_test(a_request_carries_its_body_and_id),
         cmocka_unit_test(a_refusal_carries_the_heads_message),
         cmocka_unit_test(a_broken_or_malformed_answer_has_no_status),
         cmocka_unit_test(too_many_requests_are_refused_and_the_client_drops_its_own),
         cmocka_unit_test(the_client_may_be_destroyed_in_its_callbacks),
         cmocka_unit_test(clients_that_share_an_http_client_are_destroyed_alone),
+        cmocka_unit_test(clients_that_share_an_http_client_trust_their_own_authority_only),
+        cmocka_unit_test(a_stream_shows_the_certificate_of_its_client),
     };
 
     return cmocka_run_group_tests_name("dvm", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fuzz target of the HTTP client: the input is all that a server sends, over loopback; first it is
- * read as a whole answer, then as a stream. Each call must end once, within its limits. */
+ * read as a whole answer, then as a stream, then as a quiet stream. Each call must end once, within
+ * its limits. */
 #include "base/buf/buf.h"
 #include "base/loop/loop.h"
 #include "operator/http/http.h"
@@ -69,7 +70,7 @@ static void on_end(const struct http_answer *a, void *arg)
     loop_stop(loop);
 }
 
-static void run_call(bool stream)
+static void run_call(bool stream, bool quiet)
 {
     struct err err = {0};
     struct http *http = http_create(loop, &err);
@@ -81,7 +82,7 @@ static void run_call(bool stream)
                                      .timeout_ms = 5000,
                                      .silence_ms = 5000,
                                      .on_line = stream ? on_line : NULL,
-                                     .quiet = stream,
+                                     .quiet = quiet,
                                      .on_end = on_end};
 
     now.ends = 0;
@@ -97,8 +98,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     now.data = data;
     now.size = size;
-    run_call(false);
-    run_call(true);
+    run_call(false, false);
+    run_call(true, false);
+    run_call(true, true);
     return 0;
 }
 
