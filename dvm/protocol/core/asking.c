@@ -261,10 +261,13 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
 
 void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept *m)
 {
-    struct asking_caller *x = find_caller(&c->asking, neighbours_in(c->neighbours)->conn);
+    struct peer_link *at = neighbours_in(c->neighbours);
+    struct asking_caller *x = find_caller(&c->asking, at->conn);
 
     if (!x || x->joins)
         return;
+    at->opened_ms =
+        c->out.now_ms + ASKING_MS; /* its greeting is not late: this head decides first */
     x->kept = *m;
     x->answered = true;
     if (m->ctr)

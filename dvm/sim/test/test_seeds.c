@@ -166,6 +166,9 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {19, 8005135, 4}, /* the checker: the removal of a decider was in records that are lost */
         {19, 11009199,
          3}, /* a daemon launched a job again that had ended there, and waited for its start */
+        {20, 12557199675205613, 0}, /* the call of the only keeper was given up and left open */
+        {20, 41481639796883512, 0}, /* the best keeper was given up before the head had decided */
+        {20, 773497, 0},            /* the checker: a member obeys a former head long after */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
