@@ -105,17 +105,19 @@ void check_end_comes(struct check *c, uint32_t vpid, struct cur body)
 void check_resize_ended(struct check *c, uint32_t vpid, const struct msg_resize_ended *end)
 {
     struct seen_ask *k, *tmp;
-    unsigned n = 0;
+    unsigned n = 0, first = 0;
 
     HASH_ITER(hh, c->asks, k, tmp)
     {
         if (!is_its_end(c, k, vpid, end))
             continue;
         n++;
-        if (++k->ends > 1)
-            check_fail(c, "asker-told-once", "job %s rank %u is notified again of the end of %s",
-                       end->nspace, end->rank, end->campaign);
+        first += !k->ends; /* it may have been repeated, and answered after an earlier end */
+        k->ends = 1;
     }
+    if (n && !first)
+        check_fail(c, "asker-told-once", "job %s rank %u is notified again of the end of %s",
+                   end->nspace, end->rank, end->campaign);
     if (n == 0)
         check_fail(c, "asker-told-once", "job %s rank %u at vpid %u is notified of the end of %s",
                    end->nspace, end->rank, vpid, end->campaign);
