@@ -10,6 +10,7 @@
 
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/wire/exit_code.h"
 #include "dvm/protocol/wire/msg/msg.h"
 
 #include <string.h>
@@ -119,12 +120,34 @@ static void c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count(v
     sim_destroy(s);
 }
 
+/* Its jobs are ended at once. Without a limit they would be waited for. */
+static void a_daemon_that_asks_to_leave_with_no_time_leaves_at_once(void **state)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .slots = 1});
+    struct msg ask = {.type = MSG_RELEASE_ME, .release_me = {.deadline_s = 0, .kill = false}};
+    const struct sim_want want = {.ranks = 1, .run_ms = 100000, .nhosts = 1, .hosts = {3}};
+    size_t job;
+
+    dvm_wait_wired(s, 3, 4000);
+    job = sim_submit_job(s, 1, &want);
+    sim_for(s, 100);
+    assert_int_equal(sim_ranks(s, 3), 1);
+    core_time(sim_core(s, 3), sim_now(s), sim_now(s));
+    assert_int_equal(core_inspect_send(sim_core(s, 3), VPID_HEAD, CLASS_CONTROL, &ask), 0);
+    sim_drain(s, 3);
+    sim_for(s, 20000);
+    assert_true(sim_parked(s, 3));
+    assert_int_equal(sim_job(s, job)->exit_code, EXIT_CODE_CANCELLED);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c6_each_target_of_a_shrink_gets_the_command_once),
         cmocka_unit_test(c6_a_departure_is_known_although_its_reporter_is_removed_meanwhile),
         cmocka_unit_test(c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count),
+        cmocka_unit_test(a_daemon_that_asks_to_leave_with_no_time_leaves_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
