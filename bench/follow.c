@@ -48,7 +48,7 @@ static _Noreturn void stop(const char *why)
     exit(1);
 }
 
-static void check(bool good, const struct err *err)
+static void stop_unless(bool good, const struct err *err)
 {
     if (!good)
         stop(err->msg);
@@ -60,11 +60,11 @@ static void make_certificates(struct head *h)
     struct err err = {0};
     struct tls_ca *ca = tls_ca_create("ns/x", 30, &err);
 
-    check(ca, &err);
+    stop_unless(ca, &err);
     h->ca = tls_ca_cert_pem(ca);
-    check(!tls_ca_issue(ca, "head", "x-head-0", names, 30, &h->head_cert, &h->head_key, &err),
-          &err);
-    check(!tls_ca_issue(ca, "operator", "operator", NULL, 30, &h->cert, &h->key, &err), &err);
+    stop_unless(!tls_ca_issue(ca, "head", "x-head-0", names, 30, &h->head_cert, &h->head_key, &err),
+                &err);
+    stop_unless(!tls_ca_issue(ca, "operator", "operator", NULL, 30, &h->cert, &h->key, &err), &err);
     tls_ca_destroy(ca);
 }
 
@@ -124,7 +124,7 @@ static struct tls_ctx *create_tls(const struct head *h, const char *dir)
     write_file(key, h->head_key);
     struct tls_ctx *tls =
         tls_ctx_create(&(struct tls_files){.ca = ca, .cert = cert, .key = key}, &err);
-    check(tls, &err);
+    stop_unless(tls, &err);
     unlink(ca);
     unlink(cert);
     unlink(key);
@@ -142,7 +142,7 @@ static void open_head(struct head *h, const char *dir)
                            .max_conns = 8,
                            .idle_timeout_ms = 600000};
     h->httpd = httpd_create(loop, &o, &err);
-    check(h->httpd, &err);
+    stop_unless(h->httpd, &err);
     h->port = httpd_port(h->httpd);
     httpd_route(h->httpd, "GET", "/v1/events", get_events, h);
     httpd_route(h->httpd, "GET", "/v1/dvm", get_dvm, h);
@@ -158,7 +158,7 @@ static _Noreturn void serve_heads(int out)
     if (!mkdtemp(dir))
         stop("cannot make a directory");
     loop = loop_create(&err);
-    check(loop, &err);
+    stop_unless(loop, &err);
     for (size_t i = 0; i < nheads; i++)
         open_head(&heads[i], dir);
     rmdir(dir);
@@ -168,7 +168,7 @@ static _Noreturn void serve_heads(int out)
     }
     timer = loop_timer_create(loop, send_beats, NULL);
     loop_timer_arm(timer, BEAT_MS);
-    check(!loop_run(loop, &err), &err);
+    stop_unless(!loop_run(loop, &err), &err);
     exit(0);
 }
 
@@ -192,7 +192,7 @@ static void on_link(bool up, const char *why, void *arg)
 
     if (!up)
         stop(why);
-    check(!dvm_client_get_dvm(h->client, on_view, arg, &err), &err);
+    stop_unless(!dvm_client_get_dvm(h->client, on_view, arg, &err), &err);
 }
 
 static void follow_next(void)
@@ -212,7 +212,7 @@ static void follow_next(void)
                                 .on_link = on_link,
                                 .arg = h};
     h->client = dvm_client_create(loop, &o, &err);
-    check(h->client, &err);
+    stop_unless(h->client, &err);
 }
 
 static void on_due(void *arg)
@@ -220,7 +220,7 @@ static void on_due(void *arg)
     loop_stop(loop);
 }
 
-static void measure(void)
+static void measure_heads(void)
 {
     struct err err = {0};
 
@@ -230,7 +230,7 @@ static void measure(void)
     for (int i = 0; i < AT_ONCE; i++)
         follow_next();
     loop_timer_arm(timer, LIMIT_MS);
-    check(!loop_run(loop, &err), &err);
+    stop_unless(!loop_run(loop, &err), &err);
     if (nread < nheads)
         stop("some heads are not followed");
     malloc_trim(0);
@@ -262,10 +262,10 @@ int main(int argc, char **argv)
             stop("the heads have not started");
     }
     loop = loop_create(&err);
-    check(loop, &err);
+    stop_unless(loop, &err);
     timer = loop_timer_create(loop, on_due, NULL);
     http = http_create(loop, &err);
-    check(http, &err);
-    measure();
+    stop_unless(http, &err);
+    measure_heads();
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "base/loop/loop.h"
 #include "operator/http/http.h"
 
-/* What all streams share. */
+/* The event loop, the TLS context and the lookups of names, which all streams share. */
 struct quiets;
 struct quiets *quiets_create(struct loop *loop, struct err *err);
 void quiets_destroy(struct quiets *all); /* after its streams; NULL is ignored */

@@ -66,7 +66,7 @@ static bool send_report(struct files *s, const struct sink *k, enum files_kind k
     return false;
 }
 
-/* What the source has not been told yet: that pieces can come, and how much has been written. */
+/* Sends the reports that the source has not got: OPEN, and TAKEN with the bytes written so far. */
 static void report_progress(struct files *s, struct sink *k)
 {
     k->opened = k->opened || send_report(s, k, FILES_OPEN);

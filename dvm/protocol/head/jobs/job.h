@@ -109,8 +109,8 @@ int job_continue_put(struct jobs *js, const char *nspace, enum api_reason *reaso
 
 /* A member is lost. why: the cause; NULL or "" if it is not known. */
 void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const char *why);
-/* A member is removed or lost, and so are its clients that have submitted jobs. Detached jobs of
- * clients at the head go on when that has another process. */
+/* A member is removed or lost, and so are its clients that have submitted jobs: these end, as lost
+ * or as cancelled. Detached jobs of clients at the head go on when that has another process. */
 void job_home_gone(struct jobs *js, uint32_t vpid, struct epoch epoch, bool lost);
 /* The daemon of the job's prun leaves. A job of which nothing was sent to its daemons ends, and its
  * submitter's daemon is notified that prun may submit it elsewhere. False: the job is none of

@@ -80,13 +80,21 @@ static int find_node(const struct job *j, uint32_t from)
     int node =
         j && job_sent(j) && !job_state_over(j->kept->state) ? job_launch_node(&j->map, from) : -1;
 
-    return node >= 0 && !job_node_gone(j, node) && job_launch_waits(&j->map) ? node : -1;
+    return node >= 0 && !job_node_gone(j, node) ? node : -1;
+}
+
+/* The same; -1 also if the ranks of the job do not wait for START. */
+static int find_waiting_node(const struct job *j, uint32_t from)
+{
+    int node = find_node(j, from);
+
+    return node >= 0 && job_launch_waits(&j->map) ? node : -1;
 }
 
 void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job_name *m)
 {
     struct job *j = jobs_find(js, m->nspace);
-    int node = find_node(j, from);
+    int node = find_waiting_node(j, from);
 
     if (node < 0)
         return;
@@ -99,23 +107,14 @@ static bool is_preparing_for(const struct job *j, uint32_t submitter)
     return j && j->kept->accepted.submit_vpid == submitter && j->kept->state == JOB_PREPARING;
 }
 
-/* The daemon has ended the job, in records that are lost. */
-static bool has_ended_there(const struct job *j, uint32_t from)
-{
-    int node =
-        j && job_sent(j) && !job_state_over(j->kept->state) ? job_launch_node(&j->map, from) : -1;
-
-    return node >= 0 && !job_node_gone(j, node);
-}
-
 void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_files *m)
 {
     struct job *j = jobs_find(js, m->nspace);
-    int node = find_node(j, from);
+    int node = find_waiting_node(j, from);
 
     if (m->errnum == NO_FILES_TO_SEND && is_preparing_for(j, from))
         job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_LOST, "not started: %s", m->why);
-    else if (m->errnum == NO_FILES_TO_SEND && has_ended_there(j, from))
+    else if (m->errnum == NO_FILES_TO_SEND && find_node(j, from) >= 0) /* it has ended there */
         job_fail(js, j, JOB_EV_KILL, EXIT_CODE_LOST,
                  "the head was lost, and its heir does not know the job's end: on vpid %u %s", from,
                  m->why);
