@@ -131,6 +131,8 @@
     X(ANY_TELLS_LOSS, "any daemon may report the loss of another one")                             \
     X(ANY_TAKES_PART, "a daemon without ranks of a job takes part in its collectives")             \
     X(EARLY_DROPPED, "a part of a collective that comes before the launch of its job is dropped")  \
+    X(TOLD_UNBOUNDED,                                                                              \
+      "each outcome that is told of a collective that has not begun here is remembered")           \
     X(DEPARTURE_UNREPEATED, "a leaving daemon does not repeat reports that a child has left")      \
     X(UNSENT_AGAIN, "what the former head has not acknowledged does not go to its heir")           \
     X(HEIR_UNREPORTED, "members do not report their jobs to a new head")                           \

@@ -18,8 +18,9 @@
  * first one, or LOST if they have lost it. A collective that has ended is not begun again.
  *
  * Failures: a participant that sees a failure reports it to the first one, which sends a
- * bad outcome to all directly. Beyond GATHER_RUNNING_MAX running collectives, new ones are
- * dropped with a log line. */
+ * bad outcome to all directly. Of one sender GATHER_TOLD_MAX collectives can wait that have not
+ * begun here, then its further ones are dropped with a log line. As many outcomes of such are
+ * remembered, the newest. */
 #include "dvm/protocol/gather/gather.h"
 
 #include "base/heap/hash.h"
@@ -39,7 +40,8 @@ struct gather_key {
 
 struct gather_op {
     struct gather_key *key;
-    bool started; /* our own contribution is in */
+    bool started;  /* our own contribution is in */
+    uint32_t from; /* until then: who has told of it first */
     uint64_t req;
     uint64_t deadline_ms; /* 0: none */
     size_t n;
@@ -54,6 +56,7 @@ struct gather_seq { /* of a signature */
     size_t siglen;
     uint8_t *sig;
     uint64_t next;      /* the highest that was started here */
+    uint32_t from;      /* none was: who has told of one first */
     uint64_t decided;   /* the highest whose outcome is known */
     uint64_t timed_out; /* the last that ended badly: see bad_end() */
     uint64_t ok; /* the decider: the last that ended well, kept for a participant that has lost its
@@ -143,11 +146,18 @@ void gather_destroy(struct gather *g)
     free(g);
 }
 
-static struct gather_seq *seq_of(struct gather *g, const void *sig, size_t siglen)
+static struct gather_seq *find_seq(const struct gather *g, const void *sig, size_t siglen)
 {
     struct gather_seq *s;
 
     HASH_FIND(hh, g->seqs, sig, siglen, s);
+    return s;
+}
+
+static struct gather_seq *seq_of(struct gather *g, const void *sig, size_t siglen)
+{
+    struct gather_seq *s = find_seq(g, sig, siglen);
+
     if (!s) {
         s = xcalloc(1, sizeof(*s));
         s->sig = xmalloc(siglen + 1);
@@ -183,13 +193,16 @@ static struct gather_op *find_op(const struct gather *g, uint64_t seq, const voi
 /* NULL if it has ended. A good outcome comes by way of relays, so the next one's bad outcome,
  * which comes directly, may overtake it. A collective that is still open here has therefore not
  * ended. */
-static struct gather_op *get_op(struct gather *g, uint64_t seq, const void *sig, size_t siglen)
+static struct gather_op *get_op(struct gather *g, uint32_t from, uint64_t seq, const void *sig,
+                                size_t siglen)
 {
     struct gather_op *op = find_op(g, seq, sig, siglen);
+    const struct gather_seq *s = find_seq(g, sig, siglen);
 
-    if (op || seq <= seq_of(g, sig, siglen)->decided)
+    if (op || (s && seq <= s->decided))
         return op;
     op = xcalloc(1, sizeof(*op));
+    op->from = from;
     op->key = key_new(seq, sig, siglen);
     buf_init(&op->data, MSG_ROUTED_MAX);
     HASH_ADD_KEYPTR(hh, g->ops, op->key, sizeof(*op->key) + siglen, op);
@@ -322,10 +335,36 @@ static void answer_request(struct gather *g, uint64_t req, enum gather_outcome o
 }
 
 /* The end on this daemon: its own client is answered, once. */
+static bool told_by(const struct gather_seq *s, uint32_t vpid)
+{
+    return !s->next && s->from == vpid;
+}
+
+/* Of a signature that has not begun here. In the place of the sender's oldest one, if there are
+ * many: uthash lists them in the order in which they came. */
+static struct gather_seq *remember_told(struct gather *g, const struct gather_op *op)
+{
+    struct gather_seq *s, *tmp, *oldest = NULL;
+    size_t n = 0;
+
+    HASH_ITER(hh, g->seqs, s, tmp)
+    {
+        if (told_by(s, op->from) && n++ == 0)
+            oldest = s;
+    }
+    if (n >= GATHER_TOLD_MAX)
+        seq_free(g, oldest);
+    s = seq_of(g, op->key->sig, op->key->siglen);
+    s->from = op->from;
+    return s;
+}
+
 static void end_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
-    struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
+    struct gather_seq *s = find_seq(g, op->key->sig, op->key->siglen);
 
+    if (!s)
+        s = remember_told(g, op);
     if (op->key->seq > s->decided)
         s->decided = op->key->seq;
     if (outcome == GATHER_TIMEOUT && op->key->seq > s->timed_out)
@@ -349,9 +388,9 @@ static void pass_down(struct gather *g, struct gather_op *op)
  * yet. */
 static void decide_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
-    struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
-
     if (outcome == GATHER_OK) {
+        struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
+
         s->ok = op->key->seq;
         buf_reset(&s->ok_data);
         if (op->n > tree_radix(g) + 1)
@@ -407,7 +446,7 @@ static bool all_there(const struct gather *g, const struct gather_call *c)
 void gather_start(struct gather *g, const struct gather_call *c)
 {
     struct gather_seq *s = seq_of(g, c->sig, c->siglen);
-    struct gather_op *op = get_op(g, ++s->next, c->sig, c->siglen);
+    struct gather_op *op = get_op(g, g->members->self, ++s->next, c->sig, c->siglen);
 
     if (!op) { /* it ended before it began here, so it ended badly */
         answer_request(g, c->req, bad_end(s, s->next), NULL);
@@ -437,16 +476,28 @@ static void tell_again(struct gather *g, uint32_t to, const struct msg_gather *m
     free(past.key);
 }
 
+/* Open ones of that sender that wait for this daemon's contribution. */
+static size_t told_open(const struct gather *g, uint32_t from)
+{
+    const struct gather_op *op, *tmp;
+    size_t n = 0;
+
+    HASH_ITER(hh, g->ops, op, tmp)
+    {
+        n += !op->started && op->from == from;
+    }
+    return n;
+}
+
 static void take_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
     struct gather_op *op;
 
-    if (HASH_COUNT(g->ops) >= GATHER_RUNNING_MAX && !find_op(g, m->seq, m->sig, m->siglen)) {
-        out_log(g->out, 0, "collective from vpid %u dropped: %d are running", from,
-                GATHER_RUNNING_MAX);
+    if (!find_op(g, m->seq, m->sig, m->siglen) && told_open(g, from) >= GATHER_TOLD_MAX) {
+        early_log_drop(&g->early, from, "too many of it have not begun here");
         return;
     }
-    op = get_op(g, m->seq, m->sig, m->siglen);
+    op = get_op(g, from, m->seq, m->sig, m->siglen);
     if (!op) {
         /* The decider alone: a relay in a new epoch does not know the outcomes that it has
          * missed. */
@@ -469,7 +520,7 @@ static void take_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 
 static void take_down(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
-    struct gather_op *op = get_op(g, m->seq, m->sig, m->siglen);
+    struct gather_op *op = get_op(g, from, m->seq, m->sig, m->siglen);
 
     if (!op || !may_tell_outcome(g, op, from))
         return; /* a repeated contribution, or another daemon's */

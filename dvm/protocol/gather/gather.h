@@ -6,7 +6,9 @@
 
 #include "dvm/protocol/rml/rml.h"
 
-#define GATHER_RUNNING_MAX 4096
+/* Of one sender: collectives that have not begun on this daemon, and signatures of such whose
+ * outcome it remembers. */
+#define GATHER_TOLD_MAX 1024
 #define GATHER_ENDED_KEPT                                                                          \
     256 /* ended jobs that are remembered, so that late messages about them are dropped */
 

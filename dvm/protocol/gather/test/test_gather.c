@@ -82,6 +82,8 @@ static size_t answers(struct world *w, size_t *lost)
     return n;
 }
 
+enum { JOBS = 8192 };
+
 static void a_jobs_end_answers_its_collectives_however_many_there_were(void **state)
 {
     static const uint32_t both[] = {0, 1};
@@ -91,13 +93,13 @@ static void a_jobs_end_answers_its_collectives_however_many_there_were(void **st
     size_t lost;
 
     make(&w);
-    for (unsigned i = 0; i < 2 * GATHER_RUNNING_MAX; i++) {
+    for (unsigned i = 0; i < JOBS; i++) {
         snprintf(nspace, sizeof(nspace), "x.%u", i);
         start(&w, i, sig, signature(sig, sizeof(sig), nspace), both, 2, "d");
         gather_forget(w.gather, nspace);
     }
-    assert_int_equal(answers(&w, &lost), 2 * GATHER_RUNNING_MAX);
-    assert_int_equal(lost, 2 * GATHER_RUNNING_MAX);
+    assert_int_equal(answers(&w, &lost), JOBS);
+    assert_int_equal(lost, JOBS);
     assert_int_equal(gather_running(w.gather), 0);
     assert_int_equal(gather_signatures(w.gather), 0);
     end(&w);
@@ -536,23 +538,54 @@ static void a_group_s_name_is_not_asked_about(void **state)
     end(&w);
 }
 
-static void a_running_collective_goes_on_when_there_is_no_room_for_another_one(void **state)
+/* Of no job, so anybody is believed. */
+static size_t invented(char *sig, size_t size, unsigned i)
+{
+    return (size_t)snprintf(sig, size, "n%u", i);
+}
+
+static void a_daemon_that_invents_collectives_keeps_nobody_out(void **state)
 {
     static const uint32_t both[] = {0, 1};
     struct world w;
-    char sig[128], invented[64];
+    char sig[128], none[64];
     size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
     size_t lost;
 
     make_checking(&w);
     launch(&w, "x.1");
     start(&w, 1, sig, len, both, 2, "d");
-    for (int i = 0; i <= GATHER_RUNNING_MAX; i++)
-        contribute(&w, 2, invented, (size_t)snprintf(invented, sizeof(invented), "n%d", i), "x");
-    assert_int_equal(gather_running(w.gather), GATHER_RUNNING_MAX);
+    for (unsigned i = 0; i < 2 * GATHER_TOLD_MAX; i++)
+        contribute(&w, 2, none, invented(none, sizeof(none), i), "x");
+    assert_int_equal(gather_running(w.gather), 1 + GATHER_TOLD_MAX);
+    contribute(&w, 2, none, invented(none, sizeof(none), 0), "one that waits already");
+    contribute(&w, 1, none, invented(none, sizeof(none), 2 * GATHER_TOLD_MAX), "x");
+    assert_int_equal(gather_running(w.gather), 2 + GATHER_TOLD_MAX);
     contribute(&w, 1, sig, len, "data");
     assert_int_equal(answers(&w, &lost), 1);
     assert_int_equal(lost, 0);
+    end(&w);
+}
+
+static void c25_a_daemon_that_invents_outcomes_displaces_only_its_own(void **state)
+{
+    static const uint32_t both[] = {0, 1};
+    struct world w;
+    char sig[64], none[64];
+    size_t lost;
+
+    make_checking(&w);
+    start(&w, 1, sig, names(sig, "x.1", NULL, GATHER_RANK_ALL), both, 1, "alone");
+    assert_int_equal(answers(&w, &lost), 1);
+    tell(&w, 1, none, invented(none, sizeof(none), 0), 1, GATHER_LOST);
+    for (unsigned i = 1; i <= 3 * GATHER_TOLD_MAX; i++)
+        tell(&w, 2, none, invented(none, sizeof(none), i), 1, GATHER_LOST);
+    assert_int_equal(gather_signatures(w.gather), 2 + GATHER_TOLD_MAX);
+    for (unsigned i = 0; i <= 3 * GATHER_TOLD_MAX; i += 3 * GATHER_TOLD_MAX) {
+        start(&w, 2, none, invented(none, sizeof(none), i), both, 2, "d");
+        assert_int_equal(answers(&w, &lost), 1);
+        assert_int_equal(lost, 1);
+    }
     end(&w);
 }
 
@@ -576,7 +609,8 @@ int main(void)
         cmocka_unit_test(early_messages_of_a_sender_have_a_bound_in_bytes),
         cmocka_unit_test(a_sender_is_believed_where_launches_do_not_show_who_takes_part),
         cmocka_unit_test(a_group_s_name_is_not_asked_about),
-        cmocka_unit_test(a_running_collective_goes_on_when_there_is_no_room_for_another_one),
+        cmocka_unit_test(a_daemon_that_invents_collectives_keeps_nobody_out),
+        cmocka_unit_test(c25_a_daemon_that_invents_outcomes_displaces_only_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
