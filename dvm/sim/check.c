@@ -436,6 +436,7 @@ static void check_complete(struct check *c, const struct core *head)
 static void begin_incarnation(struct check *c)
 {
     c->older = c->two_heads = false;
+    c->unsure_jobs = 0;
     c->size_sequence = 0;
     c->ndigests = 0;
     free(c->digests);

@@ -38,6 +38,7 @@ struct seen_gather { /* collectives of one signature, one after the other */
     uint64_t id;
     uint32_t n, rounds;
     uint64_t version; /* known to every participant, as a launch message ensures */
+    bool unsure;      /* an heir's records may lack the end of a participant */
     uint32_t vpids[PEERS_MAX];
     struct epoch lives[PEERS_MAX];
     uint64_t procs[PEERS_MAX]; /* of the same epoch: a head may end before anybody knows it */
@@ -168,7 +169,7 @@ void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act
         check_data(c, g, round, act);
     if (!end->known)
         *end = (struct outcome){true, act->outcome};
-    else if (end->status != act->outcome && is_member(c, g, 0) && !c->older)
+    else if (end->status != act->outcome && is_member(c, g, 0) && !g->unsure)
         /* else the decider was lost, by the records of an heir or of one before: some knew more */
         check_fail(
             c, "gather-outcome", "collective %llu.%u ends with %lld at vpid %u, elsewhere %lld",
@@ -179,15 +180,23 @@ void check_gather_rest(struct check *c)
 {
     struct seen_gather *g, *tmp;
 
-    if (c->older) /* some participants are no members for the head, and it does not know them */
-        return;
     HASH_ITER(hh, c->gathers, g, tmp)
     {
-        for (uint32_t i = 0; i < g->n; i++) {
+        for (uint32_t i = 0; i < g->n && !g->unsure; i++) {
             if (is_member(c, g, i) && g->ended[i] < g->rounds)
                 check_fail(c, "gather-outcome", "vpid %u waits for collective %llu.%u", g->vpids[i],
                            (unsigned long long)g->id, g->ended[i]);
         }
+    }
+}
+
+void check_gather_unsure(struct check *c)
+{
+    struct seen_gather *g, *tmp;
+
+    HASH_ITER(hh, c->gathers, g, tmp)
+    {
+        g->unsure = true;
     }
 }
 

@@ -395,12 +395,21 @@ static bool ends_with_its_daemon(const char *text)
            strcmp(text, "the head has been out of reach for too long") == 0;
 }
 
+bool check_is_unsure(const struct check *c, const struct sim_job *j)
+{
+    for (size_t i = 0; i < c->unsure_jobs; i++) {
+        if (sim_job(c->sim, i) == j)
+            return true;
+    }
+    return false;
+}
+
 /* An heir's records lack the job. Or its submitter's daemon has followed a former head beside the
  * heir. */
-static bool is_unknown_to_heir(const struct check *c, const char *text)
+static bool is_unknown_to_heir(const struct check *c, const struct sim_job *j)
 {
-    return (c->older && strstr(text, "does not know the job")) ||
-           (c->two_heads && ends_with_its_daemon(text));
+    return (check_is_unsure(c, j) && strstr(j->text, "does not know the job")) ||
+           (c->two_heads && ends_with_its_daemon(j->text));
 }
 
 /* It waited, and its prun may submit it elsewhere. */
@@ -434,7 +443,7 @@ bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start
         where = strstr(lost, "(vpid ");
     else if (j->exit_code != EXIT_CODE_LOST)
         return false;
-    if (was_given_back(j->text) || is_unknown_to_heir(c, j->text))
+    if (was_given_back(j->text) || is_unknown_to_heir(c, j))
         return true;
     if (home->lost || (home->left && ends_with_its_daemon(j->text)))
         return true;

@@ -216,6 +216,7 @@ struct check {
     uint64_t fold_life;              /* and of the last one that began a fold on its disk */
     uint64_t size_sequence;          /* the last one that was in force */
     bool older;                      /* the head goes on with older records than others have seen */
+    size_t unsure_jobs;              /* the first ones, submitted until then */
     bool from_former; /* a former head has sent the frame, and the member knows its heir */
     bool left_before; /* the member was leaving before that frame */
     bool two_heads;   /* a former head has run beside its heir */
@@ -233,6 +234,7 @@ void check_harm_free(struct check *c);
 void check_harm_again(struct check *c); /* jobs may have the numbers of others */
 void check_departed(struct check *c, uint32_t vpid, uint64_t ctr);
 /* check_gather.c */
+void check_gather_unsure(struct check *c); /* the head has older records */
 void check_gathered(struct check *c, uint32_t vpid, const struct out_gather *act);
 void check_gather_rest(struct check *c);
 void check_gather_free(struct check *c);
@@ -247,6 +249,7 @@ void check_resize_free(struct check *c);
 void check_peers(struct check *c, uint32_t vpid);
 void check_peers_rest(struct check *c);
 /* check_loss.c */
+bool check_is_unsure(const struct check *c, const struct sim_job *j);      /* an heir may lack it */
 void check_given_back(struct check *c, uint32_t vpid, const char *nspace); /* a job is launched */
 void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);
