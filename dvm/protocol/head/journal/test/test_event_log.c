@@ -111,12 +111,48 @@ static void a_snapshot_has_the_last_events_with_their_numbers(void **state)
     log_close(&l);
 }
 
+/* So many that the next one is the first that displaces one. */
+static void the_first_event_is_kept_until_another_one_takes_its_place(void **state)
+{
+    struct err err = {0};
+    struct log l, again;
+    struct buf b;
+
+    log_open(&l);
+    for (uint64_t i = 1; i < API_EVENTS_KEPT; i++)
+        event_log_add_loss(l.events, 1, i, "its link broke");
+    b = snapshot_of(&l);
+    log_open(&again);
+    if (journal_replay(again.journal, b.data, b.len, &err) < 0)
+        fail_msg("%s", err.msg);
+    assert_int_equal(event_log_get(again.events, 1)->epoch, 1);
+    assert_int_equal(event_log_next(again.events), API_EVENTS_KEPT);
+    log_close(&again);
+    buf_free(&b);
+    log_close(&l);
+}
+
+static void an_event_takes_the_content_of_its_campaign(void **state)
+{
+    static const struct api_campaign none = {0};
+    struct api_campaign of = {.id = xstrdup("c"), .kind = API_KIND_SHRINK};
+    struct log l;
+
+    log_open(&l);
+    event_log_add(l.events, API_EVENT_CAMPAIGN_COMPLETE, 0, 0, &of);
+    assert_memory_equal(&of, &none, sizeof(of));
+    assert_string_equal(event_log_get(l.events, 1)->campaign.id, "c");
+    log_close(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_event_that_its_own_codec_refuses_is_not_appended),
         cmocka_unit_test(a_snapshot_with_an_event_in_the_place_of_another_is_refused),
         cmocka_unit_test(a_snapshot_has_the_last_events_with_their_numbers),
+        cmocka_unit_test(the_first_event_is_kept_until_another_one_takes_its_place),
+        cmocka_unit_test(an_event_takes_the_content_of_its_campaign),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
