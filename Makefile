@@ -202,6 +202,7 @@ $(foreach v,asan cov,$(eval $(BUILD)/$(v)/dvm/protocol/head/journal/test/test_re
 # All of dvm/protocol/core, and more, start DVMs in the same way.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/core/test/test_*.c dvm/protocol/files/test/test_files_in_dvm.c)): $(BUILD)/$(v)/dvm/protocol/core/test/dvm.o))
 $(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/test/test_%,refuse verbs origin editions): $(SCENE:%=$(BUILD)/$(v)/%)))
+$(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/test/test_%,resize_request extension): $(BUILD)/$(v)/dvm/protocol/core/test/requests.o))
 # The tests of transfers share two ends and the links between them.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/transfer/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/transfer/test/pair.o $(BUILD)/$(v)/dvm/protocol/transfer/test/phases.o))
 # The clock of these stands until they move it.

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Extensions that applications have asked for: they end with the job, unless it keeps them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "dvm/protocol/core/test/dvm.h"
+#include "dvm/protocol/core/test/requests.h"
+
+#include <signal.h>
+
+/* A job on all daemons that ends in ten seconds; a rank on vpid 3 extends the DVM by vpid 5. */
+static struct requests *boot_extended(bool keep, char job[64])
+{
+    struct requests *w = requests_boot(7, 4);
+    struct resize_request a = requests_extend(1, 60);
+    const char *nspace;
+
+    (void)sim_submit(w->sim, 0, 8, 10000, 0);
+    sim_for(w->sim, 500);
+    assert_true(sim_some_rank(w->sim, 3, &nspace, &a.rank));
+    requests_copy(job, nspace);
+    a.nspace = job;
+    a.keep = keep;
+    (void)requests_answer(w, requests_send(w, 3, a));
+    sim_start(w->sim, 5);
+    sim_for(w->sim, 2000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].status, RESIZE_OK);
+    assert_int_equal(dvm_bound(w->sim), 5);
+    return w;
+}
+
+static void c26_an_extension_ends_with_its_job_however_that_ends(void **arg)
+{
+    for (int killed = 0; killed < 2; killed++) {
+        char job[64];
+        struct requests *w = boot_extended(false, job);
+
+        if (killed) {
+            core_client_signal(sim_core(w->sim, 0), 0, SIGKILL);
+            sim_drain(w->sim, 0);
+        }
+        sim_for(w->sim, 20000);
+        assert_int_equal(dvm_bound(w->sim), 4);
+        requests_assert_end(w, "alloc-2", API_PHASE_COMPLETE, API_TOLD_GONE);
+        requests_end(w);
+    }
+}
+
+/* The size has grown above the extension. */
+static void an_extension_below_members_that_stay_is_not_drained_when_its_job_ends(void **arg)
+{
+    for (int late = 0; late < 2; late++) {
+        char job[64];
+        struct requests *w = boot_extended(false, job);
+        const struct sim_job *next;
+
+        if (late) { /* its release waits for another job, and the size grows meanwhile */
+            (void)sim_submit(w->sim, 0, 2, 15000, 0);
+            sim_for(w->sim, 9000);
+        }
+        requests_put_size(w, (struct api_size){.sequence = 1, .members = 6});
+        sim_start(w->sim, 6);
+        sim_for(w->sim, 20000);
+        assert_int_equal(dvm_in_state(w->sim, MEMBER_DRAINING), 0);
+        next = sim_job(w->sim, sim_submit(w->sim, 0, 12, 100, 0));
+        sim_for(w->sim, 2000);
+        assert_true(next->done);
+        assert_int_equal(next->exit_code, 0);
+        requests_end(w);
+    }
+}
+
+static void an_extension_within_the_least_size_outlasts_its_job(void **arg)
+{
+    char job[64];
+    struct requests *w = boot_extended(false, job);
+
+    requests_put_size(w, (struct api_size){1, 5, {true, 5, 6}});
+    sim_for(w->sim, 20000);
+    assert_int_equal(dvm_bound(w->sim), 5);
+    requests_end(w);
+}
+
+static void an_extension_that_is_to_stay_outlasts_its_job(void **arg)
+{
+    char job[64];
+    struct requests *w = boot_extended(true, job);
+
+    sim_for(w->sim, 20000);
+    assert_int_equal(dvm_bound(w->sim), 5);
+    requests_end(w);
+}
+
+static void an_extension_that_the_job_has_released_is_not_released_again(void **arg)
+{
+    char job[64];
+    struct requests *w = boot_extended(false, job);
+    struct resize_request a = {.kind = RESIZE_RELEASE, .nspace = job, .deadline_s = -1};
+    struct api_campaign c;
+    enum api_reason reason;
+
+    a.id = "alloc-1";
+    (void)requests_answer(w, requests_send(w, 3, a));
+    sim_for(w->sim, 30000);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    assert_int_equal(core_campaign_get(sim_core(w->sim, 0), "alloc-3", &c, &reason, NULL), -1);
+    requests_end(w);
+}
+
+/* Its daemons never come. */
+static void c26_an_extension_that_gathers_is_cancelled_with_its_job(void **arg)
+{
+    struct requests *w = requests_boot(7, 4);
+    struct resize_request a = requests_extend(1, 600);
+    const char *nspace;
+    enum api_phase phase;
+    char job[64];
+
+    (void)sim_submit(w->sim, 0, 8, 5000, 0);
+    sim_for(w->sim, 500);
+    assert_true(sim_some_rank(w->sim, 3, &nspace, &a.rank));
+    requests_copy(job, nspace);
+    a.nspace = job;
+    (void)requests_answer(w, requests_send(w, 3, a));
+    sim_for(w->sim, 20000);
+    (void)requests_asker(w, "alloc-1", &phase);
+    assert_int_equal(phase, API_PHASE_CANCELLED);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    requests_end(w);
+}
+
+static void extend_by(struct requests *w, const char *tool, uint32_t vpid)
+{
+    struct resize_request a = requests_extend(1, 60);
+
+    a.nspace = tool;
+    assert_int_equal(requests_answer(w, requests_send(w, 1, a))->status, RESIZE_OK);
+    sim_start(w->sim, vpid);
+    sim_for(w->sim, 2000);
+}
+
+static void an_extension_of_a_job_that_has_ended_is_cancelled(void **arg)
+{
+    struct requests *w = requests_boot(7, 4);
+    size_t job = sim_submit(w->sim, 0, 1, 10, 0);
+    struct resize_request a = requests_extend(1, 60);
+
+    dvm_wait_job(w->sim, job, 0);
+    a.nspace = sim_job(w->sim, job)->nspace;
+    (void)requests_answer(w, requests_send(w, 3, a)); /* it was on its way */
+    requests_assert_end(w, "alloc-1", API_PHASE_CANCELLED, API_TOLD_GONE);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    requests_end(w);
+}
+
+/* The lower one is drained, but its daemon leaves when the upper one has left: the resource manager
+ * takes members from the top. */
+static void overlapping_extensions_can_be_released_in_any_order(void **arg)
+{
+    struct resize_request one = {.kind = RESIZE_RELEASE, .nspace = "one", .deadline_s = -1};
+    struct resize_request two = {.kind = RESIZE_RELEASE, .nspace = "two", .deadline_s = -1};
+    struct requests *w = requests_boot(7, 4);
+    enum api_phase phase;
+
+    extend_by(w, "one", 5);
+    extend_by(w, "two", 6);
+    one.id = "alloc-1";
+    two.id = "alloc-2";
+    assert_int_equal(requests_answer(w, requests_send(w, 1, one))->status, RESIZE_OK);
+    sim_for(w->sim, 60000);
+    (void)requests_asker(w, "alloc-3", &phase);
+    assert_int_equal(phase, API_PHASE_DRAINING);
+    assert_int_equal(dvm_bound(w->sim), 6);
+    (void)sim_submit(w->sim, 0, 10, 100, 0); /* vpids 1 to 4 and 6 */
+    sim_for(w->sim, 2000);
+    assert_true(sim_job(w->sim, 0)->done);
+    assert_int_equal(sim_job(w->sim, 0)->exit_code, 0);
+    assert_int_equal(requests_answer(w, requests_send(w, 1, two))->status, RESIZE_OK);
+    sim_for(w->sim, 5000);
+    requests_assert_end(w, "alloc-3", API_PHASE_COMPLETE, API_TOLD_EVENT);
+    requests_assert_end(w, "alloc-4", API_PHASE_COMPLETE, API_TOLD_EVENT);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    requests_end(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(c26_an_extension_ends_with_its_job_however_that_ends),
+        cmocka_unit_test(an_extension_below_members_that_stay_is_not_drained_when_its_job_ends),
+        cmocka_unit_test(an_extension_within_the_least_size_outlasts_its_job),
+        cmocka_unit_test(an_extension_that_is_to_stay_outlasts_its_job),
+        cmocka_unit_test(an_extension_that_the_job_has_released_is_not_released_again),
+        cmocka_unit_test(c26_an_extension_that_gathers_is_cancelled_with_its_job),
+        cmocka_unit_test(an_extension_of_a_job_that_has_ended_is_cancelled),
+        cmocka_unit_test(overlapping_extensions_can_be_released_in_any_order),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
