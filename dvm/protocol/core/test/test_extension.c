@@ -188,6 +188,39 @@ static void overlapping_extensions_can_be_released_in_any_order(void **arg)
     requests_end(w);
 }
 
+/* Its release takes the place of the oldest campaign that has ended, which is the extension. It
+ * waits for the members that may join above. */
+static void an_extension_ends_with_its_job_when_as_many_campaigns_as_can_be_run(void **arg)
+{
+    uint32_t targets[] = {6};
+    struct api_campaign_request grow = {
+        .kind = API_KIND_GROW, .deadline_s = -1, .ntargets = 1, .targets = targets};
+    char job[64], id[16];
+    struct requests *w = boot_extended(false, job);
+    struct api_campaign out;
+    enum api_reason reason;
+
+    for (unsigned i = 1; i < RESIZE_CAMPAIGNS_MAX; i++) {
+        snprintf(id, sizeof(id), "g%u", i);
+        grow.sequence = i;
+        targets[0] = 5 + i;
+        dvm_put_campaign(w->sim, id, &grow);
+    }
+    core_client_signal(sim_core(w->sim, 0), 0, SIGKILL);
+    sim_drain(w->sim, 0);
+    sim_for(w->sim, 20000);
+    assert_int_equal(core_campaign_get(sim_core(w->sim, 0), "alloc-1", &out, &reason, NULL), -1);
+    for (unsigned i = 1; i < RESIZE_CAMPAIGNS_MAX; i++) {
+        snprintf(id, sizeof(id), "g%u", i);
+        assert_int_equal(core_campaign_cancel(sim_core(w->sim, 0), id, &out, &reason, NULL), 0);
+        api_campaign_free(&out);
+    }
+    sim_drain(w->sim, 0);
+    sim_for(w->sim, 5000);
+    requests_assert_end(w, "alloc-2", API_PHASE_COMPLETE, API_TOLD_GONE);
+    requests_end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +232,7 @@ int main(void)
         cmocka_unit_test(c26_an_extension_that_gathers_is_cancelled_with_its_job),
         cmocka_unit_test(an_extension_of_a_job_that_has_ended_is_cancelled),
         cmocka_unit_test(overlapping_extensions_can_be_released_in_any_order),
+        cmocka_unit_test(an_extension_ends_with_its_job_when_as_many_campaigns_as_can_be_run),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
