@@ -110,7 +110,7 @@ static void c21_a_job_that_waits_for_slots_starts_in_its_turn(void **state)
     sim_destroy(s);
 }
 
-/* The head ends at any moment of a job's life. */
+/* The head ends at any moment of a job's life. It is accepted once. */
 static void c21_a_job_goes_on_whenever_the_head_ends(void **state)
 {
     for (uint64_t at = 0; at < 160; at++) {
@@ -123,6 +123,9 @@ static void c21_a_job_goes_on_whenever_the_head_ends(void **state)
         sim_for(s, 5000);
         for (uint32_t v = 1; v <= MEMBERS; v++)
             assert_null(core_job(sim_core(s, v), sim_job(s, job)->nspace));
+        job = sim_submit(s, 5, 1, 10, 0);
+        dvm_wait_job(s, job, 0);
+        assert_string_equal(sim_job(s, job)->nspace, "000000000000abc1.2");
         sim_destroy(s);
     }
 }
