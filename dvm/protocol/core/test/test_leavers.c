@@ -148,6 +148,22 @@ a_job_that_waits_when_its_daemon_leaves_is_given_back_and_may_be_submitted_elsew
     sim_destroy(s);
 }
 
+static void a_removal_waits_until_its_target_knows_what_it_is_given_back(void **state)
+{
+    struct sim *s = boot();
+    size_t waiting = submit_waiting(s, 0);
+
+    sim_stop(s, LEAVER, true);
+    remove_leaver(s);
+    sim_for(s, 500);
+    assert_int_equal(dvm_phase(s, "c"), API_PHASE_DRAINING);
+    sim_stop(s, LEAVER, false);
+    dvm_wait_job(s, waiting, EXIT_CODE_LOST);
+    assert_int_equal(last_type, CLIENT_AWAY);
+    dvm_wait_complete(s, "c", 5000);
+    sim_destroy(s);
+}
+
 /* The slot becomes free at each millisecond around the removal. */
 static void a_job_that_is_given_back_has_not_run_and_one_that_runs_is_not_given_back(void **state)
 {
@@ -219,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_removal_waits_until_its_target_knows_of_its_jobs),
         cmocka_unit_test(
             a_job_that_waits_when_its_daemon_leaves_is_given_back_and_may_be_submitted_elsewhere),
+        cmocka_unit_test(a_removal_waits_until_its_target_knows_what_it_is_given_back),
         cmocka_unit_test(a_job_that_is_given_back_has_not_run_and_one_that_runs_is_not_given_back),
         cmocka_unit_test(a_job_that_is_given_back_does_not_run_under_the_next_head),
         cmocka_unit_test(a_detached_job_that_waits_when_its_daemon_leaves_ends_with_it),
