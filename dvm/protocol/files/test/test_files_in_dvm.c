@@ -151,22 +151,35 @@ static void fill_from_take_files(void *arg, uint32_t vpid, const struct out_act 
         d->full_until = sim_now(d->sim) + 200;
 }
 
-/* The daemon of the ranks has a full backlog for the daemon of the submitter when it could take
- * pieces, and then no further reason to say so. */
-static void a_daemon_with_a_full_backlog_gets_the_files_later(void **state)
+static void fill_from_first_piece(void *arg, uint32_t vpid, const struct out_act *act)
 {
-    struct dvm d = {0};
-    struct sim_hooks h = {.arg = &d, .action = fill_from_take_files, .after = keep_full};
-    struct dvm_shape shape = {
-        .members = MEMBERS, .started = MEMBERS, .slots = 2, .backlog_max = 4096};
-    struct sim_want w = {.ranks = 3, .run_ms = 10, .nfiles = 2};
+    struct dvm *d = arg;
 
-    d.sim = dvm_boot(&shape);
-    sim_watch(d.sim, &h);
-    sim_for(d.sim, 500);
-    assert_ends(&d, sim_submit_job(d.sim, 4, &w), 0, "");
-    assert_true(d.full_until);
-    sim_destroy(d.sim);
+    if (vpid == 2 && act->kind == OUT_APP && act->app.kind == FILES_PIECE && !d->full_until)
+        d->full_until = sim_now(d->sim) + 200;
+}
+
+/* The daemon of the ranks has a full backlog for the daemon of the submitter when it could take
+ * pieces, or has written some, and then no further reason to say so. */
+static void a_daemon_with_a_full_backlog_reports_later(void **state)
+{
+    static void (*const fill_from[])(void *, uint32_t, const struct out_act *) = {
+        fill_from_take_files, fill_from_first_piece};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct dvm d = {0};
+        struct sim_hooks h = {.arg = &d, .action = fill_from[i], .after = keep_full};
+        struct dvm_shape shape = {
+            .members = MEMBERS, .started = MEMBERS, .slots = 2, .backlog_max = 4096};
+        struct sim_want w = {.ranks = 3, .run_ms = 10, .nfiles = 2};
+
+        d.sim = dvm_boot(&shape);
+        sim_watch(d.sim, &h);
+        sim_for(d.sim, 500);
+        assert_ends(&d, sim_submit_job(d.sim, 4, &w), 0, "");
+        assert_true(d.full_until);
+        sim_destroy(d.sim);
+    }
 }
 
 static void a_full_disk_fails_the_job_with_node_and_reason(void **state)
@@ -306,7 +319,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, open_dvm, close_dvm)
     const struct CMUnitTest tests[] = {
         TEST(ranks_start_when_the_files_are_everywhere_and_only_there),
-        cmocka_unit_test(a_daemon_with_a_full_backlog_gets_the_files_later),
+        cmocka_unit_test(a_daemon_with_a_full_backlog_reports_later),
         TEST(a_full_disk_fails_the_job_with_node_and_reason),
         TEST(the_loss_of_a_daemon_ends_the_job),
         TEST(a_recoverable_job_goes_on_without_the_lost_daemon),
