@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# One allocation of the head's process, a member's or prun's fails, also one of a library: either all goes on and jobs
-# run, or the process ends with exit code 1 and one line. MEMORY_POINTS and MEMORY_SEED say how many allocations and
-# which; MEMORY_TABLE names a file for the table of all of them.
+# One allocation of the head's process, a member's, prun's or the simulator's fails, also one of a library: either all
+# goes on and jobs run, or the process ends with exit code 1 and one line. MEMORY_POINTS and MEMORY_SEED say how many
+# allocations and which; MEMORY_TABLE names a file for the table of all of them.
 
 # shellcheck disable=SC2154  # set by lib.bash and bats
 
@@ -184,6 +184,31 @@ prun_point() {
     done
     [ "$ended" -gt 0 ]
     end_dvm
+}
+
+# schedule SEED NUMBER: that random schedule; allocation NUMBER fails. Prints the exit code and how many lines said why.
+schedule() {
+    local code=0
+    rm -f "$top/calls"
+    MEMORY_PROGRAM=sim MEMORY_FAIL=$2 MEMORY_CALLS=$top/calls LD_PRELOAD=$MEMORY_SHIM \
+        timeout --kill-after=5 60 "$repo/build/release/sim" --seed "$1" --nodes-max 4 --seeds 1 --jobs 1 > "$top/schedule" 2>&1 ||
+        code=$?
+    echo "$code $(grep -c "$said" "$top/schedule")"
+}
+
+@test "whichever allocation of a random schedule fails: all invariants hold, or the program ends with exit code 1 and one line" {
+    local i n seed answer ended=0
+    [ -e "$repo/build/release/sim" ] || make -s -C "$repo" build/release/sim >&2
+    for ((i = 0; i < ${MEMORY_SCHEDULES:-60}; i++)); do
+        seed=$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')
+        [ "$(schedule "$seed" 0)" = "0 0" ]
+        n=$(draw 1 "$seed" "$(cat "$top/calls")")
+        answer=$(schedule "$seed" "$n")
+        echo "seed $seed, allocation $n: $answer"
+        [ "$answer" = "0 0" ] || [ "$answer" = "1 1" ]
+        ended=$((ended + ${answer:0:1}))
+    done
+    [ "$ended" -gt 0 ]
 }
 
 @test "a head that never again gets memory after an allocation has failed ends with exit code 1 and one line" {
