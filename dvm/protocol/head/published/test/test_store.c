@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,6 +213,26 @@ static void a_store_that_is_full_refuses_and_keeps_what_it_has(void **state)
                      STORE_OK);
 }
 
+static void a_store_takes_as_many_keys_as_it_can_hold_and_no_further_one(void **state)
+{
+    BUF_AUTO struct buf b = {.max = 4 << 20};
+    char key[16];
+
+    store_put_who(&b, &alice);
+    buf_put_u8(&b, STORE_RANGE_SESSION);
+    buf_put_u8(&b, STORE_PERSIST_APP);
+    buf_put_u32(&b, STORE_KEYS_MAX);
+    for (unsigned i = 0; i < STORE_KEYS_MAX; i++) {
+        snprintf(key, sizeof(key), "%u", i);
+        buf_put_str(&b, key);
+        buf_put_bytes(&b, "", 0);
+    }
+    assert_int_equal(store_publish(*state, b.data, b.len), STORE_OK);
+    assert_int_equal(publish(state, &alice, STORE_RANGE_SESSION, STORE_PERSIST_APP, "more", ""),
+                     STORE_FULL);
+    assert_int_equal(store_count(*state), STORE_KEYS_MAX);
+}
+
 static void another_user_sees_nothing(void **state)
 {
     publish(state, &alice, STORE_RANGE_SESSION, STORE_PERSIST_APP, "k", "v");
@@ -391,6 +412,7 @@ int main(void)
         TEST(a_request_with_one_bad_pair_stores_none_of_its_pairs),
         TEST(an_unknown_range_or_persistence_is_refused),
         TEST(a_store_that_is_full_refuses_and_keeps_what_it_has),
+        TEST(a_store_takes_as_many_keys_as_it_can_hold_and_no_further_one),
         TEST(another_user_sees_nothing),
         TEST(a_published_value_is_found_within_its_range_only),
         TEST(one_key_in_two_ranges_is_two_values),
