@@ -14,6 +14,7 @@
 #include "dvm/sim/check.h"
 #include "dvm/sim/sim.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -259,6 +260,29 @@ static void a_shrink_target_that_joins_again_has_lost_its_earlier_epoch(void **s
     sim_destroy(s);
 }
 
+/* The events of one broadcast have the same cause, which tells of how many others it names. Returns
+ * the number of such events. */
+static unsigned count_joint_losses(struct sim *s)
+{
+    unsigned joint = 0;
+
+    for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++) {
+        const struct api_event *e = core_event(sim_core(s, 0), i), *x;
+        unsigned others, same = 0;
+
+        if (e->type != API_EVENT_DAEMON_LOST ||
+            sscanf(e->cause, "lost together with %u others", &others) != 1)
+            continue;
+        joint++;
+        for (uint64_t k = 1; k < core_event_next(sim_core(s, 0)); k++) {
+            x = core_event(sim_core(s, 0), k);
+            same += x->type == API_EVENT_DAEMON_LOST && strcmp(x->cause, e->cause) == 0;
+        }
+        assert_int_equal(others, same - 1);
+    }
+    return joint;
+}
+
 /* A rack without power: parents and children at once, which do not return. */
 static void daemons_that_fall_silent_together_are_judged_together(void **state)
 {
@@ -270,6 +294,7 @@ static void daemons_that_fall_silent_together_are_judged_together(void **state)
     /* Silence, link grace, three times the silence, and some messages. */
     dvm_wait_wired(s, 1, 45500);
     assert_true(is(s, MEMBERS, MEMBER_WIRED));
+    assert_true(count_joint_losses(s) > 1);
     sim_destroy(s);
 }
 
