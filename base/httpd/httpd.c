@@ -347,8 +347,9 @@ static int identify_client(const struct httpd_conn *conn, struct httpd_req *req)
     return 0;
 }
 
-/* A second length, or a length beside chunks, says that the body ends elsewhere: a proxy before
- * this server may have seen another request (RFC 9112, section 6.3). */
+/* A second length says that the body ends elsewhere: a proxy before this server may have seen
+ * another request (RFC 9112, section 6.3). libevent refuses two in one header, and a length beside
+ * chunks. */
 static bool has_two_lengths(struct evhttp_request *ev)
 {
     const struct evkeyval *h;
@@ -356,10 +357,7 @@ static bool has_two_lengths(struct evhttp_request *ev)
 
     TAILQ_FOREACH(h, evhttp_request_get_input_headers(ev), next)
     {
-        if (strcasecmp(h->key, "Content-Length") == 0)
-            lengths += strchr(h->value, ',') ? 2 : 1;
-        else if (strcasecmp(h->key, "Transfer-Encoding") == 0)
-            lengths++;
+        lengths += strcasecmp(h->key, "Content-Length") == 0;
     }
     return lengths > 1;
 }

@@ -235,27 +235,25 @@ static void headers_over_the_limit_give_400(void **state)
     assert_has(ask(*state, request), "HTTP/1.1 400 ");
 }
 
-/* The connection is closed, since its next bytes may belong to this body. */
+/* The connection is closed, since its next bytes may belong to this body: they are not answered. */
 static void two_lengths_of_a_body_are_refused(void **state)
 {
-    static const char *const lengths[] = {
-        LENGTH LENGTH,
-        LENGTH "Content-Length: 3\r\n",
-        "Content-Length: 2, 2\r\n",
-        LENGTH "Transfer-Encoding: chunked\r\n",
-        "Transfer-Encoding: chunked\r\n" LENGTH,
-        "Transfer-Encoding: identity\r\n" LENGTH,
+    static const char *const bodies[] = {
+        LENGTH LENGTH "\r\nok",
+        LENGTH "Content-Length: 3\r\n\r\nok",
+        "Content-Length: 2, 2\r\n\r\nok",
+        LENGTH "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Transfer-Encoding: chunked\r\n" LENGTH "\r\n0\r\n\r\n",
+        "Transfer-Encoding: identity\r\n" LENGTH "\r\nok",
     };
 
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
-        FREE_AUTO char *request = xasprintf("POST /echo/1 HTTP/1.1\r\n%s\r\n0\r\n\r\n"
-                                            "GET /echo/1 HTTP/1.1\r\n" END,
-                                            lengths[i]);
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
+        FREE_AUTO char *request =
+            xasprintf("POST /echo/1 HTTP/1.1\r\n%sGET /echo/1 HTTP/1.1\r\n" END, bodies[i]);
         const char *answer = ask(*state, request);
 
         assert_has(answer, "HTTP/1.1 400 ");
-        assert_has(answer, "Connection: close");
-        assert_null(strstr(answer, "HTTP/1.1 200 "));
+        assert_null(strstr(answer + 1, "HTTP/1.1 "));
     }
 }
 
