@@ -39,6 +39,14 @@ static bool is_foreign(const struct ctl *ctl, const struct tls_peer *peer)
     return peer && strcmp(peer->cluster, ctl->own.cluster) != 0;
 }
 
+static json_t *body_of(const struct ctl_verb *verb, const struct httpd_req *req, struct err *err)
+{
+    size_t len;
+
+    (void)httpd_body(req, &len);
+    return verb->body || len ? httpd_body_json(req, err) : json_object();
+}
+
 static void on_request(struct httpd_req *req, void *arg)
 {
     const struct ctl_route *route = arg;
@@ -55,7 +63,7 @@ static void on_request(struct httpd_req *req, void *arg)
         ctl_refuse(&rp, 403, API_REASON_ROLE_NOT_ALLOWED,
                    "this is the DVM %s, the certificate is one of %s", route->ctl->own.cluster,
                    peer->cluster);
-    else if (route->verb->body && !(rq.body = httpd_body_json(req, &err)))
+    else if (!(rq.body = body_of(route->verb, req, &err)))
         ctl_refuse(&rp, 400, API_REASON_BAD_REQUEST, "%s", err.msg);
     else
         ctl_call(route->ctl, route->verb, &rq, &rp);

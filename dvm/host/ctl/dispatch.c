@@ -2,6 +2,8 @@
 /* The table of verbs with the roles that may use them, and the handling of one call. */
 #include "dvm/host/ctl/ctl_private.h"
 
+#include "api/fields.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -49,13 +51,30 @@ void ctl_refuse_err(struct ctl_reply *rp, enum api_reason reason, const struct e
     ctl_refuse(rp, status, reason ? reason : API_REASON_INTERNAL, "%s", err->msg);
 }
 
+/* A verb without a body takes an empty object too. */
+static bool has_stray_field(const struct ctl_verb *verb, const struct ctl_request *rq,
+                            struct err *err)
+{
+    struct fields f = fields_of(rq->body, err);
+
+    if (!verb->body)
+        fields_only(&f, (const char *const[]){NULL});
+    return f.bad;
+}
+
 void ctl_call(struct ctl *ctl, const struct ctl_verb *verb, const struct ctl_request *rq,
               struct ctl_reply *rp)
 {
+    struct err err = {0};
+
     *rp = (struct ctl_reply){0};
     if (!(1u << rq->role & verb->roles)) {
         ctl_refuse(rp, 403, API_REASON_ROLE_NOT_ALLOWED, "role '%s' may not use %s %s",
                    api_role_word(rq->role), verb->method, verb->pattern);
+        return;
+    }
+    if (has_stray_field(verb, rq, &err)) {
+        ctl_refuse(rp, 400, API_REASON_BAD_REQUEST, "%s", err.msg);
         return;
     }
     core_time(ctl->core, loop_now_ms(ctl->loop), loop_wall_ms());

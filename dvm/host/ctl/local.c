@@ -73,16 +73,12 @@ static void call_verb(struct ctl *ctl, const struct ctl_verb *verb, struct ctl_r
 {
     json_error_t je;
 
-    if (verb->body) {
-        rq->body = json_loads(body, JSON_REJECT_DUPLICATES, &je);
-        if (!json_is_object(rq->body)) {
-            ctl_refuse(rp, 400, API_REASON_BAD_REQUEST, "%s",
-                       rq->body ? "the body is no JSON object" : je.text);
-            json_decref(rq->body);
-            return;
-        }
-    }
-    ctl_call(ctl, verb, rq, rp);
+    rq->body = verb->body || *body ? json_loads(body, JSON_REJECT_DUPLICATES, &je) : json_object();
+    if (json_is_object(rq->body))
+        ctl_call(ctl, verb, rq, rp);
+    else
+        ctl_refuse(rp, 400, API_REASON_BAD_REQUEST, "%s",
+                   rq->body ? "the body is no JSON object" : je.text);
     json_decref(rq->body);
 }
 

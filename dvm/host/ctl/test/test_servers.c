@@ -315,6 +315,51 @@ static void a_bad_id_or_body_is_refused_and_the_id_of_the_path_is_used(void **st
     assert_asked(&b, 200, "\"id\":\"some-id\"");
 }
 
+static void a_field_that_no_verb_reads_is_refused_by_its_name(void **state)
+{
+    static const struct {
+        const char *path, *body;
+    } puts[] = {
+        {"/v1/campaigns/a", "{\"sequence\":1,\"kind\":\"shrink\",\"targets\":[1],\"wrong\":1}"},
+        {"/v1/campaigns/a/cancel", "{\"wrong\":1}"},
+        {"/v1/jobs/7.1/continue", "{\"wrong\":1}"},
+        {"/v1/jobs/7.1/signal", "{\"signal\":15,\"wrong\":1}"},
+        {"/v1/size", "{\"sequence\":1,\"members\":1,\"wrong\":1}"},
+        {"/v1/shutdown", "{\"deadlineSeconds\":1,\"wrong\":1}"},
+    };
+
+    for (size_t i = 0; i < sizeof(puts) / sizeof(*puts); i++) {
+        struct ask a = {.w = *state,
+                        .role = "operator",
+                        .method = "PUT",
+                        .path = puts[i].path,
+                        .body = puts[i].body};
+
+        assert_asked(&a, 400, "wrong: there is no such field");
+    }
+}
+
+static void a_verb_without_a_body_takes_none_or_an_empty_object(void **state)
+{
+    static const char *const bodies[] = {"", "{}"};
+    struct ask bad = {.w = *state,
+                      .role = "operator",
+                      .method = "PUT",
+                      .path = "/v1/campaigns/a/cancel",
+                      .body = "[]"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct ask a = {.w = *state,
+                        .role = "operator",
+                        .method = "PUT",
+                        .path = "/v1/campaigns/a/cancel",
+                        .body = bodies[i]};
+
+        assert_asked(&a, 404, "NotFound");
+    }
+    assert_asked(&bad, 400, "not an object");
+}
+
 static void unknown_paths_and_methods_are_refused(void **state)
 {
     struct ask a = {.w = *state, .role = "user", .method = "GET", .path = "/v1/nope"};
@@ -424,6 +469,8 @@ int main(void)
         HEAD(a_certificate_of_another_cluster_is_refused),
         HEAD(a_request_without_a_certificate_is_not_answered),
         HEAD(a_bad_id_or_body_is_refused_and_the_id_of_the_path_is_used),
+        HEAD(a_field_that_no_verb_reads_is_refused_by_its_name),
+        HEAD(a_verb_without_a_body_takes_none_or_an_empty_object),
         HEAD(unknown_paths_and_methods_are_refused),
         HEAD(a_stream_over_https_carries_an_event_as_a_line),
         HEAD(a_stream_that_its_reader_left_is_forgotten),
