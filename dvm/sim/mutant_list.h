@@ -129,6 +129,7 @@
     X(TRUST_SOURCE, "a frame's source is what its header says")                                    \
     X(ANY_TELLS_GONE, "any daemon may report that another one has left")                           \
     X(ANY_TELLS_LOSS, "any daemon may report the loss of another one")                             \
+    X(ANY_GIVES_RECORDS, "a keeper takes records, and their end, from any neighbour")              \
     X(ANY_TAKES_PART, "a daemon without ranks of a job takes part in its collectives")             \
     X(EARLY_DROPPED, "a part of a collective that comes before the launch of its job is dropped")  \
     X(TOLD_UNBOUNDED,                                                                              \

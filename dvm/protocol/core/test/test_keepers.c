@@ -550,6 +550,41 @@ static void c21_the_late_end_of_an_earlier_stream_ends_no_later_one(void **state
     deliver_late(true);
 }
 
+static uint32_t some_child_of(struct sim *s, uint32_t vpid)
+{
+    for (uint32_t v = 1; v <= MEMBERS; v++) {
+        if (members_parent(core_inspect_members(sim_core(s, v))) == vpid)
+            return v;
+    }
+    fail_msg("vpid %u has no child", vpid);
+    return 0;
+}
+
+/* Vpid 1 is the only keeper that is left. */
+static void c25_a_child_of_a_keeper_cannot_end_its_records(void **state)
+{
+    const struct sim_want want = {.ranks = 1, .run_ms = 9000, .code = 5, .nhosts = 1, .hosts = {1}};
+    struct msg drop = {.type = MSG_RECORDS, .records = {.stream = UINT64_MAX, .drop = true}};
+    struct frame f = {.traffic = CLASS_CONTROL, .type = MSG_RECORDS, .dst = 1};
+    BUF_AUTO struct buf lie = {.max = 1 << 10};
+    struct sim *s = boot();
+    uint32_t liar = some_child_of(s, 1);
+    size_t job = sim_submit_job(s, 1, &want);
+
+    sim_for(s, 100);
+    assert_true(sim_job(s, job)->accepted);
+    f.src = liar;
+    f.src_epoch = core_inspect_epoch(sim_core(s, liar));
+    frame_encode(&lie, &f);
+    msg_encode(&lie, &drop);
+    assert_true(sim_forge(s, liar, 1, &lie));
+    sim_for(s, 10);
+    sim_crash(s, 2);
+    replace_head(s);
+    dvm_wait_job(s, job, 5);
+    sim_destroy(s);
+}
+
 static bool records_are_asked_for(struct sim *s, void *arg)
 {
     return sim_core(s, 0)->asking.from != 0;
@@ -700,6 +735,7 @@ int main(void)
         cmocka_unit_test(an_answer_of_the_control_api_waits_for_the_keepers),
         cmocka_unit_test(c21_late_records_of_an_earlier_stream_replace_no_later_ones),
         cmocka_unit_test(c21_the_late_end_of_an_earlier_stream_ends_no_later_one),
+        cmocka_unit_test(c25_a_child_of_a_keeper_cannot_end_its_records),
         cmocka_unit_test(c21_a_member_that_has_called_shows_that_records_are_older),
         cmocka_unit_test(c21_a_member_that_is_no_child_of_the_head_stands_for_none),
         cmocka_unit_test(
