@@ -168,6 +168,8 @@ void check_resize_event(struct check *c, const struct api_event *e)
     check_told_in_time(c, e);
     if (!e->has_campaign || !r->job || r->told != API_TOLD_GONE || r->vpid >= SIM_NODES_MAX)
         return;
+    if (c->older && !jobs_find(head_jobs(core_inspect_head(sim_head(c->sim))), r->job))
+        return; /* the job is in lost records, and ends */
     x = sim_core(c->sim, r->vpid);
     if (x && sim_rank_lives(c->sim, r->vpid, r->job, r->rank) &&
         members_current(core_inspect_members(sim_head(c->sim)), r->vpid, core_inspect_epoch(x)))

@@ -23,16 +23,22 @@ struct world {
 };
 
 /* Up to `nodes` daemons may run. The head and members 1..size run, all wired. */
-static struct world boot(uint32_t nodes, uint32_t size)
+static struct world boot_with(uint32_t nodes, uint32_t size, bool disk)
 {
-    struct world w = {.sim = dvm_boot(&(struct dvm_shape){
-                          .members = size, .more = nodes - size - 1, .slots = 2, .delay_ms = 5})};
+    struct world w = {
+        .sim = dvm_boot(&(struct dvm_shape){
+            .members = size, .more = nodes - size - 1, .slots = 2, .delay_ms = 5, .disk = disk})};
 
     w.check = check_create(w.sim);
     for (uint32_t v = 1; v <= size; v++)
         sim_start(w.sim, v);
     sim_for(w.sim, 2000);
     return w;
+}
+
+static struct world boot(uint32_t nodes, uint32_t size)
+{
+    return boot_with(nodes, size, false);
 }
 
 static void end(struct world *w)
@@ -482,6 +488,40 @@ static void a_campaign_beyond_the_limit_is_refused_until_another_has_ended(void 
     end(&w);
 }
 
+/* A shrink that keeps the size removes a daemon that the grow has added, so the grow is rolled
+ * back. At any moment of this the daemon and the head end, so nobody learns that it has left. A
+ * grow without an end would hold all jobs for good. */
+static void a_rollback_does_not_wait_for_a_daemon_that_another_campaign_removes(void **arg)
+{
+    uint32_t target = 2;
+    struct api_campaign_request shrink = {.keeps_size = true,
+                                          .kind = API_KIND_SHRINK,
+                                          .drain_mode = API_DRAIN_KILL,
+                                          .deadline_s = -1,
+                                          .ntargets = 1,
+                                          .targets = &target};
+
+    for (uint64_t at_ms = 0; at_ms < 20; at_ms++) {
+        struct world w = boot_with(4, 1, true);
+
+        sim_stop(w.sim, 1, true); /* it does not acknowledge the ADD */
+        grow(&w, "g", 2, 2);
+        sim_start(w.sim, 2);
+        sim_for(w.sim, 500);
+        assert_int_equal(phase(&w, "g", NULL), API_PHASE_WIRING);
+        shrink.sequence = ++w.sequence;
+        dvm_put_campaign(w.sim, "s", &shrink);
+        sim_for(w.sim, 100);
+        sim_stop(w.sim, 1, false);
+        sim_for(w.sim, at_ms);
+        sim_crash(w.sim, 2);
+        dvm_replace_head(w.sim);
+        await(&w, "s", API_PHASE_COMPLETE, 60000);
+        await(&w, "g", API_PHASE_FAILED, 60000);
+        end(&w);
+    }
+}
+
 static void c12_a_grow_can_be_cancelled_until_it_is_wired(void **arg)
 {
     struct world w = boot(9, 5);
@@ -652,6 +692,7 @@ int main(void)
         cmocka_unit_test(a_grow_of_what_is_no_member_is_refused_and_changes_nothing),
         cmocka_unit_test(c12_a_grow_above_the_largest_size_is_refused_and_changes_nothing),
         cmocka_unit_test(a_campaign_beyond_the_limit_is_refused_until_another_has_ended),
+        cmocka_unit_test(a_rollback_does_not_wait_for_a_daemon_that_another_campaign_removes),
         cmocka_unit_test(c12_a_grow_can_be_cancelled_until_it_is_wired),
         cmocka_unit_test(c9_a_shrink_cancels_a_grow_that_it_leaves_no_room_for),
         cmocka_unit_test(c9_a_shrink_cancelled_while_a_grow_rolls_back_leaves_no_daemon_draining),

@@ -209,20 +209,16 @@ static bool all_out(const struct campaign *c)
     return c->nout == c->ntargets;
 }
 
+/* For each campaign that names them, as when they leave. */
 static void declare_silent(struct campaigns *cs, const struct campaign *c)
 {
-    FREE_AUTO struct campaign_target *silent = xcalloc(c->ntargets, sizeof(*silent));
-    size_t n = 0;
-
     for (size_t i = 0; i < c->ntargets; i++) {
         if (c->targets[i].out)
             continue;
         out_log(cs->out, LOG_LEVEL_WARN, "campaign %s: vpid %u is silent and is declared lost",
                 c->id, c->targets[i].id.vpid);
-        silent[n] = c->targets[i];
-        silent[n++].out = true;
+        (void)campaign_mark(cs, c->targets[i].id.vpid, c->targets[i].id.epoch, false);
     }
-    campaign_note_targets(cs, c, silent, n);
 }
 
 bool campaign_all_out(struct campaigns *cs, const struct campaign *c)
