@@ -169,6 +169,8 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {20, 12557199675205613, 0}, /* the call of the only keeper was given up and left open */
         {20, 41481639796883512, 0}, /* the best keeper was given up before the head had decided */
         {20, 773497, 0},            /* the checker: a member obeys a former head long after */
+        {20, 28495117345038212, 3}, /* a rollback waited for a target that another campaign had */
+        {20, 30072615692667867, 3}, /* the checker: the requester's job was in lost records */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
