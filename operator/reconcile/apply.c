@@ -91,7 +91,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
     if (status == 400 || status == 422 ||
         (status == 403 && ++m->forbidden >= APPLY_REPORTED_AFTER)) {
         snprintf(m->refused_print, sizeof(m->refused_print), "%s",
-                 objects_applied(run->child[run->action->child].wanted));
+                 run->child[run->action->child].wanted->applied);
         note_message(m, err);
         m->refused_until_ms = loop_now_ms(run->e->r->o.loop) + RECONCILE_RETRY_MS;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
@@ -115,7 +115,7 @@ static void note_difference(struct run *run, const json_t *answer)
 
     uint64_t print = objects_drift_print(answer);
 
-    m->settled = print == objects_drift_print(run->child[run->action->child].wanted) ? 0 : print;
+    m->settled = print == run->child[run->action->child].wanted->drift ? 0 : print;
 }
 
 static void look_at_existing(struct run *run);
@@ -158,22 +158,18 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
 static json_t *apply_body(const struct run *run)
 {
     const struct plan_action *a = run->action;
-    json_t *body = json_deep_copy(run->child[a->child].wanted);
+    json_t *body =
+        a->scale_only
+            ? json_pack("{s:{}, s:{s:i}}", "metadata", "spec", "replicas", (int)a->replicas)
+            : wanted_build(&run->c, a->child, a->replicas, run->e->r->o.default_image);
     json_t *meta = json_object_get(body, "metadata"), *spec = json_object_get(body, "spec");
     const char *uid = run->looked ? meta_text(run->looked, "uid") : a->uid;
     const char *version =
         run->looked ? meta_text(run->looked, "resourceVersion") : a->resource_version;
 
-    if (is_set(run))
-        json_object_set_new(spec, "replicas", json_integer(a->replicas));
     if (is_set(run) && run->looked) /* the cache did not have it, so its size is kept */
         json_object_set(spec, "replicas",
                         json_object_get(json_object_get(run->looked, "spec"), "replicas"));
-    if (a->scale_only) {
-        json_decref(body);
-        body = json_pack("{s:{}, s:{s:i}}", "metadata", "spec", "replicas", (int)a->replicas);
-        meta = json_object_get(body, "metadata");
-    }
     if (uid)
         json_object_set_new(meta, "uid", json_string(uid));
     if (is_creation(run))
