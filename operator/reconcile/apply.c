@@ -5,9 +5,10 @@
  * apply, or a patch of the replicas alone.
  *
  * The steps: the template of a StatefulSet is tried as a pod in a dry run (probe.c); then the
- * object is applied. An object that the cache does not have is applied with the version
- * FIRST_VERSION, which no object has: so it is created, or refused with 409 if it exists. Then it
- * is read, and applied again if this cluster controls it.
+ * object is applied. If the size alone differs it is patched, without a dry run. An object that the
+ * cache does not have is applied with the version FIRST_VERSION, which no object has: so it is
+ * created, or refused with 409 if it exists. Then it is read, and applied again if this cluster
+ * controls it.
  *
  * Invariants: fields are forced only on an object that this cluster controls; uid and
  * resourceVersion are sent along, so the server refuses if the object is another one or has
@@ -107,14 +108,28 @@ static void note_refusal(struct run *run, int status, const struct err *err)
     run->on_action_done(run);
 }
 
-/* An admission webhook may change what we apply. The result is kept, or it would be applied for
- * ever. */
-static void note_difference(struct run *run, const json_t *answer)
+/* A patch of the size leaves what others have changed meanwhile, which the next pass undoes: their
+ * generation is not taken for ours. */
+static void note_scaled(struct run *run, int64_t generation)
 {
     struct child_memory *m = memory_of(run);
+    const struct child *before = run->child[run->action->child].observed;
 
+    if (m->generation == before->generation && generation <= before->generation + 1)
+        m->generation = generation;
+    if (run->in.child[run->action->child].current) /* a refusal was of the size */
+        m->refused_print[0] = '\0';
+}
+
+/* An admission webhook may change what we apply. The result is kept, or it would be applied for
+ * ever. */
+static void note_applied(struct run *run, const json_t *answer, int64_t generation)
+{
+    struct child_memory *m = memory_of(run);
     uint64_t print = objects_drift_print(answer);
 
+    m->generation = generation;
+    m->refused_print[0] = '\0';
     m->settled = print == run->child[run->action->child].wanted->drift ? 0 : print;
 }
 
@@ -140,11 +155,12 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
         return;
     }
     const json_t *meta = json_object_get(body, "metadata");
-    m->generation = json_integer_value(json_object_get(meta, "generation"));
+    int64_t generation = json_integer_value(json_object_get(meta, "generation"));
     m->failures = m->forbidden = 0;
-    note_difference(run, body);
-    if (!run->action->scale_only)
-        m->refused_print[0] = '\0';
+    if (run->action->scale_only)
+        note_scaled(run, generation);
+    else
+        note_applied(run, body, generation);
     log_info("applied cluster=%s kind=%s name=%s replicas=%d", run->e->key,
              objects_kind(run->action->child), meta_text(body, "name"),
              is_set(run) ? (int)run->action->replicas : -1);
