@@ -167,14 +167,28 @@ start_heads() {
     until_true grep -q ready "$dir/heads.out"
 }
 
-# scale_one I N: milliseconds until the StatefulSet has N replicas, and the operator's processor time in them.
-scaled() { [ "$(get "/$SETS/b$1" | jq .spec.replicas)" = "$2" ]; }
+# scale_one I N: milliseconds until the StatefulSet has N replicas, and the operator's processor time in them. A watch
+# tells it at once, so that little of what the operator does afterwards is counted.
+until_scaled() { # REPLICAS, from the lines of a watch
+    local line
+    while IFS= read -r -t "$LIMIT" line <&"$watch"; do
+        [[ $line != *'"spec":{"replicas":'"$1,"* ]] || return 0
+    done
+    echo "bench: the watch has ended, or tells nothing" >&2
+    return 1
+}
 scale_one() {
-    local t0 cpu0 t1 cpu1
+    local t0 cpu0 t1 cpu1 watch watcher
+    exec {watch}< <(exec curl --noproxy '*' -sfN -m "$LIMIT" --cacert "$dir/api/ca.crt" -H 'Authorization: Bearer test-admin' \
+        "$url/$SETS?watch=1&fieldSelector=metadata.name%3Db$1")
+    watcher=$!
+    until_scaled "$(($2 - 1))" # it tells first what there is
     t0=$(now_ms) cpu0=$(cpu_us)
     ask -X PATCH -H 'Content-Type: application/merge-patch+json' -o /dev/null -d "{\"spec\": {\"replicas\": $2}}" "$url/$DVMS/b$1"
-    PAUSE=0.005 until_true scaled "$1" "$2"
-    t1=$(now_ms) cpu1=$(cpu_us)
+    until_scaled "$2"
+    cpu1=$(cpu_us) t1=$(now_ms)
+    kill "$watcher"
+    exec {watch}<&-
     echo $((t1 - t0)) >> "$dir/scale.ms"
     echo $((cpu1 - cpu0)) >> "$dir/scale.cpu"
 }
@@ -186,7 +200,7 @@ tell_scales() {
     emit operator-idle clusters "$CLUSTERS" cpu_ms_per_s "$(awk "BEGIN {printf \"%.2f\", $rate / 10000}")"
     : > "$dir/scale.ms"
     : > "$dir/scale.cpu"
-    for ((i = 0; i < SCALES; i++)); do scale_one "$((i * 7 % CLUSTERS))" 3; done
+    for ((i = 0; i < SCALES; i++)); do scale_one "$((i * 7 % CLUSTERS))" "$((3 + i / CLUSTERS))"; done
     emit operator-scale clusters "$CLUSTERS" runs "$SCALES" to_patch_ms "$(median < "$dir/scale.ms")" \
         cpu_ms "$(median < "$dir/scale.cpu" | awk '{printf "%.2f", $1 / 1000}')"
 }

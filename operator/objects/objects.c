@@ -166,6 +166,21 @@ json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_
     return o;
 }
 
+uint64_t objects_inputs_print(const json_t *cluster)
+{
+    static const char *const sizes[] = {"replicas", "minReplicas", "maxReplicas", "suspend"};
+    const json_t *labels = json_object_get(json_object_get(cluster, "metadata"), "labels");
+    json_t *spec = json_copy(json_object_get(cluster, "spec"));
+
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++)
+        json_object_del(spec, sizes[i]);
+    json_t *inputs = json_pack("{s:o*, s:O*}", "spec", spec, "queue",
+                               json_object_get(labels, CLUSTER_LABEL_QUEUE));
+    uint64_t print = objects_fingerprint(inputs);
+    json_decref(inputs);
+    return print;
+}
+
 const char *objects_applied(const json_t *object)
 {
     const json_t *meta = json_object_get(object, "metadata");

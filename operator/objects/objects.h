@@ -17,6 +17,9 @@
  * for StatefulSets only; `image` is that of the daemons. A new reference. */
 json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_t replicas,
                       const char *image);
+/* A fingerprint of all of a DvmCluster that objects_build() reads, except name, namespace and uid:
+ * while it stays, the objects stay. The sizes are no part of it. */
+uint64_t objects_inputs_print(const json_t *cluster);
 /* The fingerprint in the object's annotation; "": none. Borrowed. */
 const char *objects_applied(const json_t *object);
 /* The pod that the template of a StatefulSet describes, for a dry run. A new reference. */

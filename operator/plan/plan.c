@@ -288,7 +288,7 @@ static void apply_set(struct draft *d, enum cluster_child child, uint32_t replic
     a->child = child;
     a->replicas = replicas;
     a->decrease = s->exists && replicas < s->replicas;
-    a->scale_only = s->exists && s->refused;
+    a->scale_only = s->exists && (s->current || s->refused);
     a->uid = s->exists ? s->uid : NULL;
     a->resource_version = a->decrease ? s->resource_version : NULL;
 }

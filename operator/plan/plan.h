@@ -139,7 +139,7 @@ struct plan_action {
     enum cluster_child child;
     uint32_t replicas;
     bool decrease;
-    bool scale_only; /* of APPLY: changes only the replicas, since the rest is refused */
+    bool scale_only; /* of APPLY: changes only the replicas, since the rest is current or refused */
     const char *uid; /* borrowed from the input; NULL: must not exist yet */
     const char *resource_version;
     const char *pod;

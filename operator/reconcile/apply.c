@@ -5,9 +5,10 @@
  * apply, or a patch of the replicas alone.
  *
  * The steps: the template of a StatefulSet is tried as a pod in a dry run (probe.c); then the
- * object is applied. An object that the cache does not have is applied with the version
- * FIRST_VERSION, which no object has: so it is created, or refused with 409 if it exists. Then it
- * is read, and applied again if this cluster controls it.
+ * object is applied. If the size alone differs it is patched, without a dry run. An object that the
+ * cache does not have is applied with the version FIRST_VERSION, which no object has: so it is
+ * created, or refused with 409 if it exists. Then it is read, and applied again if this cluster
+ * controls it.
  *
  * Invariants: fields are forced only on an object that this cluster controls; uid and
  * resourceVersion are sent along, so the server refuses if the object is another one or has
@@ -91,7 +92,7 @@ static void note_refusal(struct run *run, int status, const struct err *err)
     if (status == 400 || status == 422 ||
         (status == 403 && ++m->forbidden >= APPLY_REPORTED_AFTER)) {
         snprintf(m->refused_print, sizeof(m->refused_print), "%s",
-                 objects_applied(run->child[run->action->child].wanted));
+                 run->child[run->action->child].wanted->applied);
         note_message(m, err);
         m->refused_until_ms = loop_now_ms(run->e->r->o.loop) + RECONCILE_RETRY_MS;
         queue_add_after(run->e->r->queue, run->e->key, RECONCILE_RETRY_MS + 1);
@@ -107,15 +108,29 @@ static void note_refusal(struct run *run, int status, const struct err *err)
     run->on_action_done(run);
 }
 
-/* An admission webhook may change what we apply. The result is kept, or it would be applied for
- * ever. */
-static void note_difference(struct run *run, const json_t *answer)
+/* A patch of the size leaves what others have changed meanwhile, which the next pass undoes: their
+ * generation is not taken for ours. */
+static void note_scaled(struct run *run, int64_t generation)
 {
     struct child_memory *m = memory_of(run);
+    const struct child *before = run->child[run->action->child].observed;
 
+    if (m->generation == before->generation && generation <= before->generation + 1)
+        m->generation = generation;
+    if (run->in.child[run->action->child].current) /* a refusal was of the size */
+        m->refused_print[0] = '\0';
+}
+
+/* An admission webhook may change what we apply. The result is kept, or it would be applied for
+ * ever. */
+static void note_applied(struct run *run, const json_t *answer, int64_t generation)
+{
+    struct child_memory *m = memory_of(run);
     uint64_t print = objects_drift_print(answer);
 
-    m->settled = print == objects_drift_print(run->child[run->action->child].wanted) ? 0 : print;
+    m->generation = generation;
+    m->refused_print[0] = '\0';
+    m->settled = print == run->child[run->action->child].wanted->drift ? 0 : print;
 }
 
 static void look_at_existing(struct run *run);
@@ -140,11 +155,12 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
         return;
     }
     const json_t *meta = json_object_get(body, "metadata");
-    m->generation = json_integer_value(json_object_get(meta, "generation"));
+    int64_t generation = json_integer_value(json_object_get(meta, "generation"));
     m->failures = m->forbidden = 0;
-    note_difference(run, body);
-    if (!run->action->scale_only)
-        m->refused_print[0] = '\0';
+    if (run->action->scale_only)
+        note_scaled(run, generation);
+    else
+        note_applied(run, body, generation);
     log_info("applied cluster=%s kind=%s name=%s replicas=%d", run->e->key,
              objects_kind(run->action->child), meta_text(body, "name"),
              is_set(run) ? (int)run->action->replicas : -1);
@@ -158,22 +174,18 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
 static json_t *apply_body(const struct run *run)
 {
     const struct plan_action *a = run->action;
-    json_t *body = json_deep_copy(run->child[a->child].wanted);
+    json_t *body =
+        a->scale_only
+            ? json_pack("{s:{}, s:{s:i}}", "metadata", "spec", "replicas", (int)a->replicas)
+            : wanted_build(&run->c, a->child, a->replicas, run->e->r->o.default_image);
     json_t *meta = json_object_get(body, "metadata"), *spec = json_object_get(body, "spec");
     const char *uid = run->looked ? meta_text(run->looked, "uid") : a->uid;
     const char *version =
         run->looked ? meta_text(run->looked, "resourceVersion") : a->resource_version;
 
-    if (is_set(run))
-        json_object_set_new(spec, "replicas", json_integer(a->replicas));
     if (is_set(run) && run->looked) /* the cache did not have it, so its size is kept */
         json_object_set(spec, "replicas",
                         json_object_get(json_object_get(run->looked, "spec"), "replicas"));
-    if (a->scale_only) {
-        json_decref(body);
-        body = json_pack("{s:{}, s:{s:i}}", "metadata", "spec", "replicas", (int)a->replicas);
-        meta = json_object_get(body, "metadata");
-    }
     if (uid)
         json_object_set_new(meta, "uid", json_string(uid));
     if (is_creation(run))

@@ -35,14 +35,14 @@ struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child chi
 
 /* True if another writer has changed the applied object. A generation that is not known yet, after
  * the operator's start, is taken for ours. */
-static bool changed_by_others(struct child_memory *m, const json_t *wanted,
+static bool changed_by_others(struct child_memory *m, const struct wanted_print *wanted,
                               const struct child *observed)
 {
     if (!m->generation)
         m->generation = observed->generation;
     if (m->generation != observed->generation)
         return true;
-    return observed->drift != objects_drift_print(wanted) && observed->drift != m->settled;
+    return observed->drift != wanted->drift && observed->drift != m->settled;
 }
 
 /* True if the change is undone now. The first one is undone at once; each further one waits longer,
@@ -66,31 +66,27 @@ static int64_t pause_left_ms(const struct pause *p, uint64_t now_ms)
     return p->until_ms > now_ms ? (int64_t)(p->until_ms - now_ms) : 0;
 }
 
-static bool is_applied(const struct child *o, const json_t *wanted)
+static bool is_applied(const struct child *o, const struct wanted_print *wanted)
 {
     const char *has = o ? child_text(o, CHILD_PRINT) : NULL;
 
-    return has && strcmp(has, objects_applied(wanted)) == 0;
+    return has && strcmp(has, wanted->applied) == 0;
 }
 
 /* The head's budget allows no eviction while jobs run. While it is not known whether any does, the
  * budget stays as it is. */
 static void choose_head_budget(struct run *run, const struct child *o)
 {
-    json_t **wanted = &run->child[CLUSTER_HEAD_PDB].wanted;
+    const struct wanted *w = &run->e->wanted;
+    const struct wanted_print **wanted = &run->child[CLUSTER_HEAD_PDB].wanted;
     enum headlink_jobs jobs = headlink_jobs(run->e->head);
+    bool stays_busy =
+        jobs == HEADLINK_JOBS_UNKNOWN && !is_applied(o, *wanted) && is_applied(o, &w->busy_budget);
 
-    if (jobs == HEADLINK_JOBS_NONE || (jobs == HEADLINK_JOBS_UNKNOWN && is_applied(o, *wanted)))
+    if (jobs != HEADLINK_JOBS_RUN && !stays_busy)
         return;
     run->c.disruption.head_busy = true;
-    json_t *busy = objects_build(&run->c, CLUSTER_HEAD_PDB, 0, "");
-    run->c.disruption.head_busy = false;
-    if (jobs == HEADLINK_JOBS_RUN || is_applied(o, busy)) {
-        json_decref(*wanted);
-        *wanted = busy;
-    } else {
-        json_decref(busy);
-    }
+    *wanted = &w->busy_budget;
 }
 
 static void see_child(struct run *run, enum cluster_child child)
@@ -99,15 +95,14 @@ static void see_child(struct run *run, enum cluster_child child)
     struct child_memory *m = &e->child[child];
     struct plan_child_seen *s = &run->in.child[child];
     FREE_AUTO char *name = objects_name(&run->c, child);
-    const char *image = run->c.image ? run->c.image : e->r->o.default_image;
-
     const struct child *o = cache_get(reconcile_child_cache(e->r, child), run->c.ns, name);
 
-    run->child[child].wanted = objects_build(&run->c, child, 0, image);
+    run->child[child].wanted = &e->wanted.child[child];
     if (child == CLUSTER_HEAD_PDB)
         choose_head_budget(run, o);
-    const char *print = objects_applied(run->child[child].wanted);
-    s->refused = strcmp(m->refused_print, print) == 0 && run->now_ms < m->refused_until_ms;
+    const struct wanted_print *wanted = run->child[child].wanted;
+    s->refused =
+        strcmp(m->refused_print, wanted->applied) == 0 && run->now_ms < m->refused_until_ms;
     s->foreign = run->now_ms < m->foreign_until_ms;
     s->orphaned = s->foreign && m->orphaned;
     if (!o)
@@ -121,9 +116,8 @@ static void see_child(struct run *run, enum cluster_child child)
     s->resource_version = child_text(o, CHILD_VERSION);
     s->revision = child_text(o, CHILD_REVISION);
     s->replicas = o->replicas;
-    const char *has = child_text(o, CHILD_PRINT);
-    if (has && strcmp(has, print) == 0)
-        s->current = !changed_by_others(m, run->child[child].wanted, o) || !heals_now(run, m);
+    if (is_applied(o, wanted))
+        s->current = !changed_by_others(m, wanted, o) || !heals_now(run, m);
 }
 
 /* True if the StatefulSet, which this cluster controls, controls the pod. */
@@ -147,7 +141,7 @@ static bool see_pod(struct run *run, const struct pod *p, struct plan_pod *out)
     out->vpid = head ? 0 : (uint32_t)strtoul(dash + 1, NULL, 10);
     const enum cluster_child set = head ? CLUSTER_HEAD_SET : CLUSTER_MEMBER_SET;
     out->outdated = pod_outdated(p, run->child[set].observed);
-    out->stale = pod_changed(p, run->child[set].wanted);
+    out->stale = pod_changed(p, run->child[set].wanted->spec);
     out->changed = out->outdated && out->stale;
     if (out->running_since_ms)
         out->running_for_ms = (int64_t)(run->now_ms - p->state_ms);
@@ -279,6 +273,7 @@ void observe_cluster(struct run *run)
     run->in.answer = &run->e->answer;
     run->in.size_refused = run->e->size_refused;
     run->in.starved_pause_ms = pause_left_ms(&run->e->starved, run->now_ms);
+    wanted_refresh(&run->e->wanted, run->object, &run->c, run->e->r->o.default_image);
     for (int i = 0; i < CLUSTER_CHILDREN; i++)
         see_child(run, (enum cluster_child)i);
     see_pods(run);
@@ -300,8 +295,8 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
     for (int i = 0; i < CLUSTER_CHILDREN && !out->reason; i++) {
         const struct child_memory *m = &run->e->child[i];
         bool set = i == CLUSTER_HEAD_SET || i == CLUSTER_MEMBER_SET;
-        bool refused = m->refused_print[0] &&
-                       strcmp(m->refused_print, objects_applied(run->child[i].wanted)) == 0;
+        bool refused =
+            m->refused_print[0] && strcmp(m->refused_print, run->child[i].wanted->applied) == 0;
 
         if (!refused && m->failures < APPLY_REPORTED_AFTER)
             continue;
@@ -320,10 +315,8 @@ void observe_trouble(const struct run *run, struct status_trouble *out)
 
 void observe_release(struct run *run)
 {
-    for (int i = 0; i < CLUSTER_CHILDREN; i++) {
+    for (int i = 0; i < CLUSTER_CHILDREN; i++)
         child_unref(run->child[i].observed);
-        json_decref(run->child[i].wanted);
-    }
     for (size_t i = 0; i < run->npod_refs; i++)
         pod_unref(run->pod_refs[i]);
     free(run->pod_refs);

@@ -246,12 +246,11 @@ bool pod_outdated(const struct pod *p, const struct child *set)
     return has && update && set->observed && strcmp(has, update) != 0;
 }
 
-bool pod_changed(const struct pod *p, const json_t *wanted_set)
+bool pod_changed(const struct pod *p, const char *wanted)
 {
     const char *has = pod_text(p, POD_SPEC);
-    const char *wants = spec_print(texts_field(wanted_set, "spec", "template", "metadata"));
 
-    return has && wants && strcmp(has, wants) != 0;
+    return has && strcmp(has, wanted) != 0;
 }
 
 const char *pod_container_end(const struct pod *p, int64_t now_ms)

@@ -50,8 +50,9 @@ void pod_read(const struct pod *p, struct plan_pod *out);
 /* True if the StatefulSet's controller has seen the newest template and the pod is made from
  * another. */
 bool pod_outdated(const struct pod *p, const struct child *set);
-/* True if the pod was made from another spec than the wanted StatefulSet. */
-bool pod_changed(const struct pod *p, const json_t *wanted_set);
+/* True if the pod was made from another spec than `wanted`, the annotation OBJECTS_SPEC that pods
+ * get now. */
+bool pod_changed(const struct pod *p, const char *wanted);
 /* The reason of the end of the daemon's container in the last two minutes; NULL: it has not ended.
  */
 const char *pod_container_end(const struct pod *p, int64_t now_ms);

@@ -103,11 +103,13 @@ static int begin_dry_run(struct probe *p, const struct run *run, struct err *err
     FREE_AUTO char *path = xasprintf("/api/v1/namespaces/%s/pods?dryRun=All&fieldValidation=Strict"
                                      "&fieldManager=" CLUSTER_MANAGER,
                                      run->c.ns);
-    json_t *pod = objects_probe_pod(run->child[run->action->child].wanted);
+    json_t *set = wanted_build(&run->c, run->action->child, 0, run->e->r->o.default_image);
+    json_t *pod = objects_probe_pod(set);
     struct kube_verb v = {.method = "POST", .path = path, .body = pod, .repeatable = true};
 
     p->request = kube_request(p->r->o.kube, &v, on_dry_run, p, err);
     json_decref(pod);
+    json_decref(set);
     return p->request ? 0 : -1;
 }
 

@@ -53,6 +53,7 @@ static void entry_reset(struct entry *e, const char *uid)
         shortage_clear(&e->child[i].shortage);
     }
     memset(e->child, 0, sizeof(e->child));
+    memset(&e->wanted, 0, sizeof(e->wanted));
     memset(&e->creds_trouble, 0, sizeof(e->creds_trouble));
     memset(&e->answer, 0, sizeof(e->answer));
     e->starved = (struct pause){0};

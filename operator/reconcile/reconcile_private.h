@@ -15,6 +15,7 @@
 #include "operator/reconcile/pod.h"
 #include "operator/reconcile/reconcile.h"
 #include "operator/reconcile/tally.h"
+#include "operator/reconcile/wanted.h"
 #include "operator/status/status.h"
 
 /* Time after which an object that was refused, or that another owner has, is tried again. */
@@ -117,6 +118,7 @@ struct entry {
     uint64_t status_ms;        /* time of the last write of the status, on the loop's clock */
     uint64_t creds_checked_ms; /* on the loop's clock; 0: never */
     uint64_t creds_pause_ms;   /* until they are read again */
+    struct wanted wanted;      /* of the last pass */
     struct child_memory child[CLUSTER_CHILDREN];
     struct status_trouble creds_trouble;
     struct plan_answer answer;
@@ -139,7 +141,7 @@ struct run {
     struct cluster c;
     struct {
         struct child *observed; /* NULL: absent */
-        json_t *wanted;         /* without replicas */
+        const struct wanted_print *wanted;
     } child[CLUSTER_CHILDREN];
     struct pod **pod_refs; /* what `pods` borrows from */
     size_t npod_refs;

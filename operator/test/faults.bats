@@ -114,6 +114,53 @@ not_ready() { [[ $(plain readyz) == "the API server has been silent for too long
     [ "$(requests .)" -eq 12 ] # five Secrets, six other objects, one status
 }
 
+@test "a new size is one small patch of the StatefulSet: no other object is applied, and none is tried as a pod" {
+    running 2
+    quiet
+    proxy forget
+    scale 3
+    becomes '{.status.readyReplicas}' 3
+    quiet
+    passed | grep -v watch=1
+    [ "$(requests '^PATCH .*/statefulsets/x\?fieldManager=dvm-operator ')" -eq 1 ] # an apply has force=
+    [ "$(requests '^PATCH .*/(services|poddisruptionbudgets|statefulsets)/')" -eq 1 ]
+    [ "$(requests '^(GET|POST) ')" -eq 0 ]
+    [ "$(requests '^PUT .*/dvmclusters/x/status')" -le 3 ]
+    field_is sts/x '{.spec.replicas}' 3
+}
+
+# changed_unseen PATH: the StatefulSet is changed by hand and gets a new size before the operator sees the change.
+changed_unseen() {
+    running 2
+    quiet
+    proxy 'silent?on=2'
+    kn patch sts x --type json -p "[{\"op\": \"replace\", \"path\": \"$1\", \"value\": \"theirs\"}]" >&2
+    scale 3
+    order 'lower?n=1' # the operator writes the status, which is a conflict, and reads the DvmCluster
+    becomes '{.spec.replicas}' 3 sts/x
+}
+
+@test "a template that was changed by hand, unseen by the operator when it patches the size, is restored" {
+    changed_unseen /spec/template/spec/containers/0/image
+    until_true 30 field_is sts/x '{.spec.template.spec.containers[0].image}' example.test/daemon:1
+}
+
+@test "a label that was changed by hand, unseen by the operator when it patches the size, is restored" {
+    changed_unseen /metadata/labels/app.kubernetes.io~1part-of
+    until_true 30 field_is sts/x '{.metadata.labels.app\.kubernetes\.io/part-of}' dvm
+}
+
+@test "a size that the API server refuses is reported, and no longer when it is accepted" {
+    running 2
+    proxy 'fault?kind=403&method=PATCH&match=statefulsets/x'
+    scale 3
+    condition Progressing TemplateRefused
+    proxy mend
+    becomes '{.status.readyReplicas}' 3
+    condition Progressing UpToDate
+    field_is sts/x '{.spec.replicas}' 3
+}
+
 connected_twice() { [ "$(grep -c 'connected to the head' "$dir/operator.log")" -ge 2 ]; }
 
 @test "restart: of a settled cluster one Secret is read, the others later" {

@@ -79,7 +79,7 @@ static void the_set_is_not_enlarged_before_the_request_is_recorded(void **state)
     assert_int_equal(p->record.grants.running[0].members, 2);
     f.c.record.grants = p->record.grants;
     PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
-    assert_actions(q, "Apply members=10");
+    assert_actions(q, "Apply members=10 only");
     assert_int_equal(q->target, 10);
 }
 

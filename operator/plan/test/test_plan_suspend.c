@@ -74,7 +74,7 @@ static void the_sets_are_scaled_to_zero_when_the_head_has_ended(void **state)
     assert_int_equal(p->record.campaign.phase, CLUSTER_COMPLETE);
     fix_take_record(&f, p);
     PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
-    assert_actions(q, "Apply head=0-; Apply members=0-");
+    assert_actions(q, "Apply head=0- only; Apply members=0- only");
     f.in.child[CLUSTER_HEAD_SET].replicas = f.in.child[CLUSTER_MEMBER_SET].replicas = 0;
     PLAN_AUTO struct plan *r = plan_make(fix_ages(&f));
     assert_actions(r, "Record");
@@ -132,7 +132,7 @@ static void a_dvm_that_never_formed_is_suspended_at_once(void **state)
     f.c.suspend = true;
     fix_head_down(&f, FIX_NOW - 1000);
     PLAN(f);
-    assert_actions(p, "Apply head=0-; Apply members=0-");
+    assert_actions(p, "Apply head=0- only; Apply members=0- only");
 }
 
 static void a_shutdown_that_was_accepted_is_finished_before_resuming(void **state)
@@ -146,7 +146,7 @@ static void a_shutdown_that_was_accepted_is_finished_before_resuming(void **stat
     assert_actions(p, "");
     f.c.record.campaign.phase = CLUSTER_COMPLETE;
     PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
-    assert_actions(q, "Apply head=0-; Apply members=0-");
+    assert_actions(q, "Apply head=0- only; Apply members=0- only");
 }
 
 static void resuming_brings_head_and_members_back(void **state)
@@ -159,7 +159,7 @@ static void resuming_brings_head_and_members_back(void **state)
     f.in.npods = 0;
     fix_head_down(&f, FIX_NOW);
     PLAN(f);
-    assert_actions(p, "Apply head=1; Apply members=8");
+    assert_actions(p, "Apply head=1 only; Apply members=8 only");
 }
 
 static void resuming_cancels_a_shutdown_that_the_head_never_saw(void **state)

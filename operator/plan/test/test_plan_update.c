@@ -222,7 +222,7 @@ static void an_update_that_drains_holds_up_no_growth(void **state)
     f.view.size_members = f.c.record.size_members = 10;
     f.view.size_limits = f.c.record.size_limits = (struct api_size_limits){true, 10, 10};
     PLAN(f);
-    assert_actions(p, "Apply members=10");
+    assert_actions(p, "Apply members=10 only");
 }
 
 static void a_silent_head_completes_no_update(void **state)
