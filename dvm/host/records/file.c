@@ -12,7 +12,7 @@
  *
  * Failures: after a failed write the file is removed, since a file with a gap would be worse than
  * none. A snapshot that cannot be written leaves the file as it was. */
-#include "dvm/host/records/records.h"
+#include "dvm/host/records/file_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,13 +24,11 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define HEADER_BYTES 8
 #define FILE_MAX ((size_t)2 << 30)
 
-struct records {
+struct records_file {
     char *path;
     int fd; /* -1: it was removed */
-    size_t appended;
 };
 
 static uint32_t checksum_of(const uint8_t *data, size_t len)
@@ -64,132 +62,138 @@ static size_t take_groups(const struct buf *file, struct buf *all)
     struct cur c = cur_of(file->data, file->len);
     size_t good = 0;
 
-    while (cur_left(&c) >= HEADER_BYTES) {
+    while (cur_left(&c) >= RECORDS_HEADER_BYTES) {
         uint32_t len = cur_u32(&c), sum = cur_u32(&c);
-        const uint8_t *data = file->data + good + HEADER_BYTES;
+        const uint8_t *data = file->data + good + RECORDS_HEADER_BYTES;
 
         if (len > cur_left(&c) || checksum_of(data, len) != sum)
             break;
         buf_put_raw(all, data, len);
-        good += HEADER_BYTES + len;
+        good += RECORDS_HEADER_BYTES + len;
         c = cur_of(file->data + good, file->len - good);
     }
     return good;
 }
 
-static int load_file(struct records *r, struct buf *all, struct err *err)
+static int load_file(const struct records_file *f, struct buf *all, size_t *len_bytes,
+                     struct err *err)
 {
     BUF_AUTO struct buf file = {0};
     size_t good;
 
     buf_init(&file, FILE_MAX);
-    if (flock(r->fd, LOCK_EX | LOCK_NB) < 0)
+    if (flock(f->fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK ? err_set(err, "another head has it")
                                     : err_sys(err, errno, "locking it");
-    if (read_file(r->fd, &file, err) < 0)
+    if (read_file(f->fd, &file, err) < 0)
         return -1;
     good = take_groups(&file, all);
-    if (good < file.len && (ftruncate(r->fd, (off_t)good) < 0 || lseek(r->fd, 0, SEEK_END) < 0))
+    if (good < file.len && (ftruncate(f->fd, (off_t)good) < 0 || lseek(f->fd, 0, SEEK_END) < 0))
         return err_sys(err, errno, "cutting it");
-    r->appended = good;
+    *len_bytes = good;
     return 0;
 }
 
-struct records *records_open(const char *path, struct buf *all, struct err *err)
+struct records_file *records_file_open(const char *path, struct buf *all, size_t *len_bytes,
+                                       struct err *err)
 {
-    struct records *r = xcalloc(1, sizeof(*r));
+    struct records_file *f = xcalloc(1, sizeof(*f));
 
-    r->path = xstrdup(path);
+    f->path = xstrdup(path);
     buf_init(all, FILE_MAX);
-    r->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (r->fd < 0)
+    f->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (f->fd < 0)
         err_sys(err, errno, "opening it");
-    if (r->fd < 0 || load_file(r, all, err) < 0) {
+    if (f->fd < 0 || load_file(f, all, len_bytes, err) < 0) {
         err_wrap(err, "records of the head, %s", path);
-        records_close(r);
+        records_file_close(f);
         return NULL;
     }
-    return r;
+    return f;
 }
 
-void records_close(struct records *r)
+void records_file_close(struct records_file *f)
 {
-    if (!r)
+    if (!f)
         return;
-    if (r->fd >= 0)
-        close(r->fd);
-    free(r->path);
-    free(r);
+    if (f->fd >= 0)
+        close(f->fd);
+    free(f->path);
+    free(f);
 }
 
-int records_begin(struct records *r, struct err *err)
+int records_file_empty(struct records_file *f, struct err *err)
 {
-    r->appended = 0;
-    if (ftruncate(r->fd, 0) < 0 || lseek(r->fd, 0, SEEK_SET) < 0)
-        return err_sys(err, errno, "emptying %s", r->path);
+    if (ftruncate(f->fd, 0) < 0 || lseek(f->fd, 0, SEEK_SET) < 0)
+        return err_sys(err, errno, "emptying %s", f->path);
     return 0;
 }
 
 static int write_group(int fd, const void *data, size_t len)
 {
     BUF_AUTO struct buf head = {0};
-    struct iovec parts[2] = {{NULL, HEADER_BYTES}, {(void *)data, len}};
+    struct iovec parts[2] = {{NULL, RECORDS_HEADER_BYTES}, {(void *)data, len}};
 
-    buf_init(&head, HEADER_BYTES);
+    buf_init(&head, RECORDS_HEADER_BYTES);
     buf_put_u32(&head, (uint32_t)len);
     buf_put_u32(&head, checksum_of(data, len));
     parts[0].iov_base = head.data;
     errno = 0; /* a write that is cut sets none */
-    return writev(fd, parts, 2) == (ssize_t)(HEADER_BYTES + len) ? 0 : -1;
+    return writev(fd, parts, 2) == (ssize_t)(RECORDS_HEADER_BYTES + len) ? 0 : -1;
 }
 
-int records_put(struct records *r, const void *data, size_t len, struct err *err)
+void records_file_remove(struct records_file *f)
 {
-    if (r->fd < 0)
+    if (f->fd < 0)
+        return;
+    (void)unlink(f->path);
+    close(f->fd);
+    f->fd = -1;
+}
+
+static int append_group(struct records_file *f, const void *data, size_t len, struct err *err)
+{
+    if (write_group(f->fd, data, len) == 0)
         return 0;
-    if (write_group(r->fd, data, len) == 0) {
-        r->appended += HEADER_BYTES + len;
-        return 0;
-    }
-    err_sys(err, errno ? errno : ENOSPC, "writing %s, which is removed", r->path);
-    records_remove(r);
+    err_sys(err, errno ? errno : ENOSPC, "writing %s, which is removed", f->path);
+    records_file_remove(f);
     return -1;
 }
 
-bool records_full(const struct records *r)
+static int replace_groups(struct records_file *f, const void *data, size_t len, struct err *err)
 {
-    return r->fd >= 0 && r->appended > RECORDS_COMPACT_BYTES;
-}
-
-int records_replace(struct records *r, const void *data, size_t len, struct err *err)
-{
-    FREE_AUTO char *tmp = xasprintf("%s.tmp", r->path);
+    FREE_AUTO char *tmp = xasprintf("%s.tmp", f->path);
     int fd = open(tmp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-    r->appended = 0; /* the next attempt comes after as much again */
     if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 || write_group(fd, data, len) < 0 ||
-        rename(tmp, r->path) < 0) {
+        rename(tmp, f->path) < 0) {
         err_sys(err, errno, "writing %s", tmp);
         if (fd >= 0)
             close(fd);
         (void)unlink(tmp);
         return -1;
     }
-    close(r->fd);
-    r->fd = fd;
+    close(f->fd);
+    f->fd = fd;
     return 0;
 }
 
-bool records_there(const struct records *r)
+int records_file_write(struct records_file *f, enum records_write what, const void *data,
+                       size_t len, struct err *err)
 {
-    return r->fd >= 0;
+    int rc;
+
+    if (f->fd < 0)
+        return 0;
+    if (what == RECORDS_APPEND)
+        return append_group(f, data, len, err);
+    rc = replace_groups(f, data, len, err);
+    if (rc < 0 && what == RECORDS_REPLACE)
+        records_file_remove(f);
+    return rc;
 }
 
-void records_remove(struct records *r)
+bool records_file_there(const struct records_file *f)
 {
-    if (r->fd < 0)
-        return;
-    (void)unlink(r->path);
-    close(r->fd);
-    r->fd = -1;
+    return f->fd >= 0;
 }
