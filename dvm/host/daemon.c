@@ -136,43 +136,57 @@ static void log_act(const struct out_log *act)
     }
 }
 
+/* With keepers also called when nothing was put: a thread writes the file then. */
+static void on_records_failed(const struct err *why, void *arg)
+{
+    struct daemon *d = arg;
+
+    if (records_there(d->records)) {
+        log_warn("records of the head: no snapshot: %s", why->msg);
+        return;
+    }
+    log_error("%s: %s", why->msg,
+              d->opts.keepers ? "members alone keep them from now on"
+                              : "the end of this process will be the end of the DVM");
+    core_records_lost(d->parts.core);
+}
+
 /* All records up to this action are the state of the core: a snapshot may replace them. */
-static void compact_records(struct daemon *d)
+static int compact_records(struct daemon *d, struct err *err)
 {
     BUF_AUTO struct buf b = {0};
-    struct err err = {0};
 
     buf_init(&b, RECORD_SNAPSHOT_MAX);
     core_snapshot(d->parts.core, &b);
-    if (b.failed || records_replace(d->records, b.data, b.len, &err) < 0)
-        log_warn("records of the head: no snapshot: %s", err.msg);
+    if (b.failed)
+        return err_set(err, "it is too large");
+    return records_compact(d->records, b.data, b.len, err);
 }
 
 static int write_records(struct daemon *d, const struct out_records *act, struct err *err)
 {
+    const struct buf *b = &act->data;
+
     if (!act->anew)
-        return records_put(d->records, act->data.data, act->data.len, err);
-    if (!act->data.failed && records_replace(d->records, act->data.data, act->data.len, err) == 0)
-        return 0;
+        return records_put(d->records, b->data, b->len, err);
+    if (!b->failed)
+        return records_replace(d->records, b->data, b->len, err);
     records_remove(d->records); /* it lacks what comes before the next group */
-    return act->data.failed ? err_set(err, "records of the head: they are too large") : -1;
+    return err_set(err, "records of the head: they are too large");
 }
 
 static void keep_records(struct daemon *d, const struct out_records *act)
 {
     struct err err = {0};
+    int rc;
 
     if (!d->records)
         return;
-    if (write_records(d, act, &err) == 0) {
-        if (records_full(d->records))
-            compact_records(d);
-        return;
-    }
-    log_error("%s: %s", err.msg,
-              d->opts.keepers ? "members alone keep them from now on"
-                              : "the end of this process will be the end of the DVM");
-    core_records_lost(d->parts.core);
+    rc = write_records(d, act, &err);
+    if (rc == 0 && records_full(d->records))
+        rc = compact_records(d, &err);
+    if (rc < 0)
+        on_records_failed(&err, d);
 }
 
 /* The daemon's own actions. */
@@ -354,7 +368,8 @@ static int make_pmix(struct daemon *d, const struct spawner_handle *spawner, str
 }
 
 /* *heritage gets the records of the head's former process. A head with keepers can do without its
- * file: a former head that hangs may have it still. */
+ * file, which may be on a volume: a former head that hangs may have it still, and no write is
+ * waited for. Without keepers the file has the records before anybody sees what they say. */
 static int open_records(struct daemon *d, struct buf *heritage, struct err *err)
 {
     const char *dir = d->opts.records_dir ? d->opts.records_dir : d->opts.session_dir;
@@ -362,6 +377,8 @@ static int open_records(struct daemon *d, struct buf *heritage, struct err *err)
 
     (void)mkdir(dir, 0700); /* of a new volume; a failure shows when the file is opened */
     d->records = records_open(path, heritage, err);
+    if (d->records && d->opts.keepers)
+        return records_write_behind(d->records, d->loop, on_records_failed, d, err);
     if (d->records)
         return 0;
     if (!d->opts.keepers)
@@ -522,8 +539,8 @@ void daemon_destroy(struct daemon *d)
     net_destroy(d->parts.net);
     odls_destroy(d->parts.odls);
     host_destroy(d->host);
+    records_close(d->records); /* may report a failure to the core */
     core_destroy(d->parts.core);
-    records_close(d->records);
     tls_held_destroy(d->held);
     tls_ctx_destroy(d->parts.tls);
     loop_timer_destroy(d->timer);

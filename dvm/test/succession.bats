@@ -10,10 +10,12 @@ bats_require_minimum_version 1.5.0
 load lib.bash
 
 shares=${SHARE_PROBE:-$repo/build/probe/share_probe}
+volume_shim=${VOLUME_SHIM:-$repo/build/probe/volume_shim.so}
 
 setup_file() {
     build_all
     [ -n "${SHARE_PROBE:-}" ] || make -s -C "$repo" build/probe/share_probe >&2
+    [ -n "${VOLUME_SHIM:-}" ] || make -s -C "$repo" build/probe/volume_shim.so >&2
 }
 setup() { new_dvm_dir; }
 teardown() {
@@ -266,6 +268,52 @@ crash_member() {
     exec {former}>&-
     grep -q 'records of the head, .*/records: another head has it: members alone keep the records' "$DVM_SESSION_DIR/0/prted.log"
     prun -n 2 true
+}
+
+# hang_volume MEMBERS: the head has a volume, which does not answer from now on.
+hang_volume() {
+    LD_PRELOAD=$volume_shim VOLUME_HANGS=$BATS_TEST_TMPDIR/hangs keep_on_volume "$1"
+    [ "$(metric dvm_records_file)" -eq 1 ]
+    touch "$BATS_TEST_TMPDIR/hangs"
+}
+volume_is_lost() { [ "$(metric dvm_records_file)" -eq 0 ]; }
+log_lines() { grep -c "$1" "$DVM_SESSION_DIR/0/prted.log"; }
+
+@test "a head whose volume hangs goes on with its jobs, gives the volume up, and hands over at SIGTERM" {
+    start_dvm 2 --slots 2
+    hang_volume 2
+    local before
+    before=$(incarnation)
+    prun -n 2 true
+    hold_job held 2 --dvm "$DVM_SESSION_DIR/1"
+    eventually volume_is_lost
+    [ "$(log_lines "writing $volume/records: no answer for 10000 ms, it is given up: members alone keep them from now on")" -eq 1 ]
+    prun -n 2 true
+    kill -TERM "$(daemon_of 0)"
+    wait_end "$heir"
+    [ "$(log_lines "writing $volume/records: no answer for 2000 ms")" -eq 1 ]
+    rm "$BATS_TEST_TMPDIR/hangs"
+    start_heir
+    eventually all_wired 2
+    [ "$(incarnation)" = "$before" ]
+    release_job held 2
+    end_job held
+    [ "$code" -eq 0 ]
+    [ "$(grep -c "released on" <<< "$said")" -eq 2 ]
+}
+
+@test "a DVM whose head's volume hangs ends in order, and the head says that its file was not removed" {
+    start_dvm 1 --slots 1
+    hang_volume 1
+    prun -n 1 true
+    exec {log}< "$DVM_SESSION_DIR/0/prted.log" # it is removed
+    run prte stop
+    [ "$status" -eq 0 ]
+    [[ "$output" != *"ending them"* ]]
+    wait_end "$heir"
+    [ "$(grep -c "writing $volume/records: no answer for 2000 ms, writes left: 1" <&"$log")" -eq 1 ]
+    exec {log}>&-
+    [ -z "$(daemons)" ]
 }
 
 # meet NAME OWN OTHER [FIFO]: a job at member 1 that publishes OWN and waits for the value OTHER.

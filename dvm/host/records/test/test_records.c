@@ -126,7 +126,7 @@ static void a_snapshot_replaces_all_and_keeps_the_lock(void **state)
     struct err err = {0};
 
     put(r, "old");
-    assert_int_equal(records_replace(r, "new", 3, &err), 0);
+    assert_int_equal(records_compact(r, "new", 3, &err), 0);
     put(r, "er");
     assert_null(records_open(path, &none, &err));
     records_close(r);
@@ -156,6 +156,43 @@ static void a_write_that_fails_removes_the_file(void **state)
     assert_false(records_there(r));
     assert_false(records_full(r));
     records_close(r);
+}
+
+static void a_snapshot_that_cannot_be_written_leaves_the_groups(void **state)
+{
+    BUF_AUTO struct buf all = {0};
+    struct records *r = open_file(&all);
+    struct err err = {0};
+    char tmp[80];
+
+    snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+    assert_int_equal(mkdir(tmp, 0700), 0);
+    put(r, "one");
+    assert_int_equal(records_compact(r, "all", 3, &err), -1);
+    assert_non_null(strstr(err.msg, tmp));
+    assert_true(records_there(r));
+    put(r, "two");
+    records_close(r);
+    assert_int_equal(rmdir(tmp), 0);
+    assert_content("onetwo");
+}
+
+static void a_first_snapshot_that_cannot_be_written_removes_the_file(void **state)
+{
+    BUF_AUTO struct buf all = {0};
+    struct records *r = open_file(&all);
+    struct err err = {0};
+    char tmp[80];
+
+    snprintf(tmp, sizeof(tmp), "%s.tmp", path);
+    assert_int_equal(mkdir(tmp, 0700), 0);
+    put(r, "older");
+    assert_int_equal(records_replace(r, "all", 3, &err), -1);
+    assert_non_null(strstr(err.msg, tmp));
+    assert_false(records_there(r));
+    assert_int_equal(access(path, F_OK), -1);
+    records_close(r);
+    assert_int_equal(rmdir(tmp), 0);
 }
 
 static int make_dir(void **state)
@@ -188,6 +225,8 @@ int main(void)
         TEST(one_head_has_the_file),
         TEST(a_snapshot_replaces_all_and_keeps_the_lock),
         TEST(a_write_that_fails_removes_the_file),
+        TEST(a_snapshot_that_cannot_be_written_leaves_the_groups),
+        TEST(a_first_snapshot_that_cannot_be_written_removes_the_file),
     };
 
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
