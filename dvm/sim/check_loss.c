@@ -412,6 +412,15 @@ static bool is_unknown_to_heir(const struct check *c, const struct sim_job *j)
            (c->two_heads && ends_with_its_daemon(j->text));
 }
 
+/* No head has seen that its submitter's daemon left: that one had SIGTERM while there was none. */
+static bool left_without_head(const struct check *c, const struct sim_job *j)
+{
+    const struct core *x = sim_core(c->sim, j->home);
+
+    return strcmp(j->text, "ordered to leave, and the head is lost") == 0 &&
+           (!x || !epoch_eq(core_inspect_epoch(x), j->home_epoch));
+}
+
 /* It waited, and its prun may submit it elsewhere. */
 static bool was_given_back(const char *text)
 {
@@ -443,7 +452,7 @@ bool check_excused(struct check *c, const struct sim_job *j, bool fails_at_start
         where = strstr(lost, "(vpid ");
     else if (j->exit_code != EXIT_CODE_LOST)
         return false;
-    if (was_given_back(j->text) || is_unknown_to_heir(c, j))
+    if (was_given_back(j->text) || is_unknown_to_heir(c, j) || left_without_head(c, j))
         return true;
     if (home->lost || (home->left && ends_with_its_daemon(j->text)))
         return true;
