@@ -68,6 +68,9 @@ refused() {
     refused "--host LIST" prun --hostfile f a
     refused "--host LIST" prun -hostfile f a
     refused "--timeout S takes seconds" prun -t 5 a
+    refused "there is no option -soft: -n N" prun -soft 1:3 a
+    refused "--recoverable lets the others go on" prun --no-kill a
+    refused "unknown option -nprocs: -n N and --np N" prun -nprocs 2 a
 }
 
 @test "prun refuses a file as the directory for its output" {

@@ -195,6 +195,27 @@ slowly() {
     through 33554432 slowly
 }
 
+@test "output without the end of a line is passed on while the rank goes on" {
+    local first
+    start_dvm 1
+    mkfifo "$BATS_TEST_TMPDIR"/{out,gate}
+    # The rank waits for its reader.
+    "$bin/prun" -n 1 sh -c 'printf x; read -r _ < "$1"' sh "$BATS_TEST_TMPDIR/gate" > "$BATS_TEST_TMPDIR/out" 3>&- &
+    exec 5< "$BATS_TEST_TMPDIR/out"
+    read -r -t "$limit" -n 1 -u 5 first
+    [ "$first" = x ]
+    echo > "$BATS_TEST_TMPDIR/gate"
+    wait "$!"
+}
+
+@test "PATH and LD_LIBRARY_PATH of a rank are those of prun, without additions" {
+    start_dvm 1
+    run -0 env PATH="$PATH:/here" LD_LIBRARY_PATH=/its/lib "$bin/prun" -n 1 sh -c 'echo "$PATH $LD_LIBRARY_PATH"'
+    [ "$output" = "$PATH:/here /its/lib" ]
+    run -0 env -u LD_LIBRARY_PATH "$bin/prun" -n 1 sh -c 'echo "${LD_LIBRARY_PATH-unset}"'
+    [ "$output" = unset ]
+}
+
 @test "ranks have the limits that their daemon was started with, not its own raised ones" {
     local there
     there=$(

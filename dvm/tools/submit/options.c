@@ -77,7 +77,9 @@ enum {
     OPT_VERSION,
 };
 
-static const struct option longs[] = {
+const char submit_shorts[] = "+:n:N:x:H:svh";
+
+const struct option submit_longs[] = {
     {"np", required_argument, NULL, OPT_NP},
     {"npernode", required_argument, NULL, OPT_NPERNODE},
     {"map-by", required_argument, NULL, OPT_MAP_BY},
@@ -551,11 +553,11 @@ static int parse_options(struct parse *p, int argc, char **argv, struct err *err
         char *word = NULL;
         int opt;
 
-        if (next < argc && submit_word(argv[next], longs, &word, err) < 0)
+        if (next < argc && submit_word(argv[next], submit_shorts, submit_longs, &word, err) < 0)
             return -1;
         if (word)
             argv[next] = keep_word(p, word);
-        opt = getopt_long(argc, argv, "+:n:N:x:H:svh", longs, NULL);
+        opt = getopt_long(argc, argv, submit_shorts, submit_longs, NULL);
         if (opt == -1)
             return optind;
         if (take_option(p, opt, argv, err) < 0)

@@ -8,6 +8,7 @@
 #include "dvm/tools/cli/find.h"
 #include "dvm/tools/submit/output.h"
 
+#include <getopt.h>
 #include <stdbool.h>
 
 enum submit_what { SUBMIT_RUN, SUBMIT_HELP, SUBMIT_VERSION };
@@ -35,5 +36,9 @@ int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
 void submit_opts_free(struct submit_opts *o);
 
 extern const char submit_help[]; /* the text of --help */
+
+/* The options, as for getopt_long(3). */
+extern const char submit_shorts[];
+extern const struct option submit_longs[];
 
 #endif

@@ -2,34 +2,43 @@
 /* Options of mpirun, mpiexec and srun: those that we accept as well, and for the others the option
  * to use.
  *
- * In: one word of the command line and the table of our options. Out: the word that replaces it, no
- * replacement, or an error that names the option to use.
+ * In: one word of the command line and the tables of our options. Out: the word that replaces it,
+ * no replacement, or an error that names the option to use.
  *
- * Order: our own options come first, then `same`, then `missing`. A value after '=' is kept. A word
- * without a match is left to the parser, which reports unknown options. The values of options are
- * not translated. */
+ * Order: our own options come first, then `same`, then words_refused. A short option of these two
+ * may have a number behind it ("-c4"). A value after '=' is kept. The values of options are not
+ * translated.
+ *
+ * The rest is left to the parser, which reports unknown options, except words with one dash. The
+ * parser would take these as short options with their values: "-nprocs" as "-n procs". Here they
+ * are long options that are abbreviated, or unknown as a whole, if they cannot be short ones. */
 #include "dvm/tools/submit/words.h"
 
 #include "base/buf/buf.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A name without dashes stands for itself with one dash and with two. */
+/* "ntasks" stands for -ntasks and --ntasks. */
 static const struct same {
     const char *theirs, *ours;
 } same[] = {
     {"--n", "--np"},
+    {"num-procs", "--np"},
     {"ntasks", "--np"},
     {"ppn", "--npernode"},
     {"perhost", "--npernode"},
+    {"grr", "--npernode"},
     {"ntasks-per-node", "--npernode"},
     {"pernode", "--npernode=1"},
     {"wd", "--wdir"},
     {"chdir", "--wdir"},
+    {"dir", "--wdir"},
     {"-D", "--wdir"},
     {"hosts", "--host"},
+    {"hostlist", "--host"},
     {"nodelist", "--host"},
     {"-w", "--host"},
     {"bynode", "--map-by=node"},
@@ -47,6 +56,7 @@ static const struct same {
     {"bind-to-socket", "--bind-to=package"},
     {"bind-to-none", "--bind-to=none"},
     {"nolocal", "--map-by=:nolocal"},
+    {"skip-launch-node", "--map-by=:nolocal"},
     {"immediate", "--no-wait"},
     {"-I", "--no-wait"},
     {"-rr", "--map-by=node"},
@@ -56,283 +66,7 @@ static const struct same {
     {"bycore", "--map-by=core"},
     {"bysocket", "--map-by=package"},
     {"-Q", "--quiet"},
-};
-
-static const struct missing {
-    const char *theirs, *advice;
-} missing[] = {
-    {"hostfile", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"machinefile", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"-f", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"nodes", "--host LIST or --map-by node choose where ranks run"},
-    {"rankfile", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"rf", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"npersocket", "--map-by ppr:N:package puts N ranks on each package"},
-    {"cpu-list", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"cpu-set", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"cpu-bind", "--bind-to does that"},
-    {"distribution", "--map-by and --rank-by do that"},
-    {"-m", "--map-by and --rank-by do that"},
-    {"cpus-per-proc", "--map-by slot:pe=N gives each rank N cores"},
-    {"cpus-per-rank", "--map-by slot:pe=N gives each rank N cores"},
-    {"cpus-per-task", "--map-by slot:pe=N gives each rank N cores"},
-    {"-c", "--map-by slot:pe=N gives each rank N cores"},
-    {"use-hwthread-cpus", "slots are hardware threads already (docs/prun/mapping.md, Slots)"},
-    {"nooversubscribe", "this is the default; --oversubscribe changes it"},
-    {"no-oversubscribe", "this is the default; --oversubscribe changes it"},
-    {"kill-on-bad-exit", "this is the default; --recoverable changes it"},
-    {"-K", "this is the default; --recoverable changes it"},
-    {"export", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"genv", "-x VAR=VALUE sets a variable"},
-    {"env", "-x VAR=VALUE sets a variable"},
-    {"prtemca", "the daemons have no such parameters"},
-    {"gmca", "--mca NAME VALUE sets one for the ranks"},
-    {"input", "--stdin RANK|all|none names the ranks that read standard input"},
-    {"-i", "--stdin RANK|all|none names the ranks that read standard input"},
-    {"output-filename", "--output dir=PATH writes the output into files"},
-    {"-o", "--output dir=PATH writes the output into files"},
-    {"error", "--output dir=PATH writes the output into files"},
-    {"time", "--timeout S takes seconds"},
-    {"-t", "--timeout S takes seconds"},
-    {"display-allocation", "'pstat' shows the daemons and their slots"},
-    {"prefix", "ranks run what their daemon's image has; -x PATH=... and --wdir set where to look"},
-    {"path", "ranks run what their daemon's image has; -x PATH=... sets where to look"},
-    {"tune", "--mca NAME VALUE or -x VAR=VALUE sets each parameter"},
-    {"am", "--mca NAME VALUE or -x VAR=VALUE sets each parameter"},
-    {"app", "write the programs here, with ' : ' between them"},
-    {"configfile", "write the programs here, with ' : ' between them"},
-    {"multi-prog", "write the programs here, with ' : ' between them"},
-    {"xterm", "ranks have no terminals; --output dir=PATH keeps their output apart"},
-    {"pty", "ranks have no terminals; --stdin RANK|all|none names those that read input"},
-    {"tv", "--stop-on-exec, --stop-in-init and --stop-in-app stop ranks for a debugger"},
-    {"debug", "--stop-on-exec, --stop-in-init and --stop-in-app stop ranks for a debugger"},
-    {"report-pid", "'pstat' shows the jobs"},
-    {"report-uri", "--dvm DIR|SOCKET|HOST[:PORT] names the DVM"},
-    {"launcher", "the daemons of the DVM start the ranks"},
-    {"bootstrap", "the daemons of the DVM start the ranks"},
-    {"genvall", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"envall", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"genvlist", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"mem", "the limits of the daemons' pods hold for ranks"},
-    {"mem-per-cpu", "the limits of the daemons' pods hold for ranks"},
-    {"gpus", "the limits of the daemons' pods hold for ranks"},
-    {"gres", "the limits of the daemons' pods hold for ranks"},
-    {"partition", "a DVM is one set of daemons; --dvm names it"},
-    {"-p", "a DVM is one set of daemons; --dvm names it"},
-    {"account", "a DVM is one set of daemons; --dvm names it"},
-    {"-A", "a DVM is one set of daemons; --dvm names it"},
-    {"job-name", "the DVM names its jobs; 'prun -v' prints the name"},
-    {"-J", "the DVM names its jobs; 'prun -v' prints the name"},
-    {"max-restarts", "no rank is started again; --recoverable lets the others go on"},
-    {"continuous", "no rank is started again; --recoverable lets the others go on"},
-    {"dvm-uri", "--dvm DIR|SOCKET|HOST[:PORT] names the DVM"},
-    {"hostlist", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"nodefile", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"-F", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"add-host", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"add-hostfile", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"default-hostfile", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"exclude", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"relative", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"-r", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"machine", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"localhost", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"order-nodes", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"usize", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"max-vm-size", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"constraint", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"-C", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"contiguous", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"switches", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"spread-job", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"use-min-nodes", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"exclusive", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"whole", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"exact", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"overlap", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"no-kill", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"-k", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"skip-launch-node", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"novm", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"het-group", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"hetero", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"display-topo", "a DVM has a fixed set of daemons; --host LIST chooses some of them"},
-    {"qos", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"licenses", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"-L", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"dependency",
-     "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"-d", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"priority", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"nice", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"begin", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"deadline", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"hold", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"time-min", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"reboot", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"power", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"comment", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"mail-type", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"mail-user", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"no-allocate",
-     "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"-Z", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"reservation",
-     "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"cluster", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"clusters", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"-M", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"jobid", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"network", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"signal", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"tmp", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"rmk", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"gid", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"uid", "a DVM is no batch system: jobs wait for slots in the order of their submission"},
-    {"ntasks-per-socket", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"ntasks-per-core", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"sockets-per-node", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"cores-per-socket", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"threads-per-core", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"mincpus", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"extra-node-info", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"-B", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"hint", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"cpu_bind", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"mem-bind", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"mem_bind", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"membind", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"core-spec", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"-S", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"thread-spec", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"threads", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"-T", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"grr", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"ppr", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"topolib", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"use-regexp", "--map-by, --rank-by and --bind-to choose where ranks run"},
-    {"genvnone", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"envlist", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"envnone", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"export-file", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"preserve-env", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"preserve-slurm-env", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"-E", "the environment is passed on; -x VAR[=VALUE] adds to it"},
-    {"prepend-pattern", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"outfile-pattern", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"errfile-pattern", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"output-directory", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"output-proctable", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"-e", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"open-mode", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"xml", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"parseable", "--output tag,timestamp,dir=PATH chooses how output is written"},
-    {"unbuffered", "this is what prun does anyway"},
-    {"-u", "this is what prun does anyway"},
-    {"wait", "this is what prun does anyway"},
-    {"-W", "this is what prun does anyway"},
-    {"disable-status", "this is what prun does anyway"},
-    {"-X", "this is what prun does anyway"},
-    {"disable-auto-cleanup", "this is what prun does anyway"},
-    {"disable-recovery", "this is what prun does anyway"},
-    {"print-all-exitcodes", "this is what prun does anyway"},
-    {"leave-session-attached", "this is what prun does anyway"},
-    {"noprefix", "this is what prun does anyway"},
-    {"no-prefix", "this is what prun does anyway"},
-    {"report-child-jobs-separately", "this is what prun does anyway"},
-    {"fwd-mpirun-port", "this is what prun does anyway"},
-    {"forward-signals", "this is what prun does anyway"},
-    {"enable-x", "this is what prun does anyway"},
-    {"disable-x", "this is what prun does anyway"},
-    {"disable-hostname-propagation", "this is what prun does anyway"},
-    {"do-not-resolve", "this is what prun does anyway"},
-    {"no-ready-msg", "this is what prun does anyway"},
-    {"stream-buffering", "this is what prun does anyway"},
-    {"recv-stop", "this is what prun does anyway"},
-    {"propagate", "this is what prun does anyway"},
-    {"x11", "this is what prun does anyway"},
-    {"personality", "this is what prun does anyway"},
-    {"index-argv-by-rank", "this is what prun does anyway"},
-    {"launch-agent",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"launcher-exec",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"bootstrap-exec",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"iface",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"demux",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"nameserver",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"pmi-port",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"ompi-server",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"report-events",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"hnp",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"singleton",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"tmpdir",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"terminate",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"debug-daemons",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"debug-daemons-file",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"debug-devel",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"slurmd-debug",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"prolog",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"epilog",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"task-prolog",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"task-epilog",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"container",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"profile",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"accel-bind",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"ckpoint-prefix",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"info",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"gpmixmca",
-     "the daemons of the DVM start the ranks; 'prte start' and 'prted' have their own options"},
-    {"mem-per-gpu", "the limits of the daemons' pods hold for ranks"},
-    {"gpus-per-node", "the limits of the daemons' pods hold for ranks"},
-    {"gpus-per-task", "the limits of the daemons' pods hold for ranks"},
-    {"gpus-per-socket", "the limits of the daemons' pods hold for ranks"},
-    {"gpus-per-proc", "the limits of the daemons' pods hold for ranks"},
-    {"gpu-subdevs-per-proc", "the limits of the daemons' pods hold for ranks"},
-    {"-G", "the limits of the daemons' pods hold for ranks"},
-    {"gpu-bind", "the limits of the daemons' pods hold for ranks"},
-    {"gpu-freq", "the limits of the daemons' pods hold for ranks"},
-    {"cpu-freq", "the limits of the daemons' pods hold for ranks"},
-    {"gres-flags", "the limits of the daemons' pods hold for ranks"},
-    {"tres-per-task", "the limits of the daemons' pods hold for ranks"},
-    {"gdb", "--stop-on-exec, --stop-in-init and --stop-in-app stop ranks for a debugger"},
-    {"debugger", "--stop-on-exec, --stop-in-init and --stop-in-app stop ranks for a debugger"},
-    {"get-stack-traces",
-     "--stop-on-exec, --stop-in-init and --stop-in-app stop ranks for a debugger"},
-    {"report-state-on-timeout",
-     "--stop-on-exec, --stop-in-init and --stop-in-app stop ranks for a debugger"},
-    {"bcast", "--preload-files FILES and --preload-binary bring files along"},
-    {"compress", "--preload-files FILES and --preload-binary bring files along"},
-    {"dir", "--wdir PATH is the directory in which ranks start"},
-    {"set-cwd-to-session-dir", "--wdir PATH is the directory in which ranks start"},
-    {"display-devel-map", "--display map shows where ranks run"},
-    {"display-devel-allocation", "--display map shows where ranks run"},
-    {"omca", "--mca NAME VALUE sets a parameter of Open MPI"},
-    {"with-ft", "--recoverable lets the others go on when a rank is lost"},
+    {"omca", "--mca"},
 };
 
 /* Length of the name without dashes and value; 0: not an option that can be looked up. */
@@ -342,40 +76,102 @@ static size_t name_len(const char *word, size_t *dashes)
     return *dashes == 1 || *dashes == 2 ? strcspn(word + *dashes, "=") : 0;
 }
 
-static bool is_word(const char *word, const char *known)
+/* `known`, of `known_len`, is a name of words_refused[].options. */
+static bool is_name(const char *word, const char *known, size_t known_len)
 {
     size_t dashes;
     size_t len = name_len(word, &dashes);
 
     if (known[0] == '-')
-        return strcspn(word, "=") == strlen(known) && strncmp(word, known, strlen(known)) == 0;
-    return len == strlen(known) && strncmp(word + dashes, known, len) == 0;
+        return dashes + len == known_len && strncmp(word, known, known_len) == 0;
+    return len == known_len && strncmp(word + dashes, known, len) == 0;
 }
 
-int submit_word(const char *word, const struct option *ours, char **instead, struct err *err)
+static bool is_one_of(const char *word, const char *names)
+{
+    while (*names) {
+        size_t len = strcspn(names, " ");
+
+        if (is_name(word, names, len))
+            return true;
+        names += len + strspn(names + len, " ");
+    }
+    return false;
+}
+
+/* The option is [word, end), and its value follows: "=4", or "4" in "-c4". -1: refused. */
+static int find_theirs(const char *word, const char *end, char **instead, struct err *err)
+{
+    FREE_AUTO char *option = xasprintf("%.*s", (int)(end - word), word);
+
+    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
+        if (!is_one_of(option, same[i].theirs))
+            continue;
+        *instead = xasprintf("%s%s%s", same[i].ours, isdigit((unsigned char)*end) ? "=" : "", end);
+        return 0;
+    }
+    for (const struct words_refused *r = words_refused; r->options; r++) {
+        if (is_one_of(option, r->options))
+            return err_set(err, "there is no option %s: %s", option, r->advice);
+    }
+    return 0;
+}
+
+/* Behind the options in [at, end) that take no value. */
+static const char *skip_flags(const char *at, const char *end, const char *shorts)
+{
+    while (at < end) {
+        const char *known = strchr(shorts, *at);
+
+        if (!known || known[1] == ':')
+            break;
+        at++;
+    }
+    return at;
+}
+
+/* `len` characters behind the dash are not a known name. */
+static int check_single_dash(const char *word, size_t len, const char *shorts,
+                             const struct option *ours, char **instead, struct err *err)
+{
+    const char *end = word + 1 + len;
+    const char *at = skip_flags(word + 1, end, shorts);
+
+    for (; len > 2 && ours->name; ours++) {
+        if (strncmp(ours->name, word + 1, len) == 0) {
+            *instead = xasprintf("-%s", word);
+            return 0;
+        }
+    }
+    if (at[0] == 'n' && isalpha((unsigned char)at[1]))
+        return err_set(err, "unknown option %.*s: -n N and --np N give the number of ranks",
+                       (int)(end - word), word);
+    if (len <= 2 || at == end || strchr(shorts, *at))
+        return 0;
+    return err_set(err, "unknown option %.*s", (int)(end - word), word);
+}
+
+int submit_word(const char *word, const char *shorts, const struct option *ours, char **instead,
+                struct err *err)
 {
     size_t dashes;
     size_t len = name_len(word, &dashes);
+    const char *end = word + dashes + len;
 
     *instead = NULL;
     if (!len)
         return 0;
-    for (; ours->name; ours++) {
-        if (!is_word(word, ours->name))
+    for (const struct option *o = ours; o->name; o++) {
+        if (!is_name(word, o->name, strlen(o->name)))
             continue;
         *instead = dashes == 1 ? xasprintf("-%s", word) : NULL;
         return 0;
     }
-    for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++) {
-        if (!is_word(word, same[i].theirs))
-            continue;
-        *instead = xasprintf("%s%s", same[i].ours, word + dashes + len);
+    if (find_theirs(word, end, instead, err) < 0)
+        return -1;
+    if (*instead || dashes == 2)
         return 0;
-    }
-    for (size_t i = 0; i < sizeof(missing) / sizeof(*missing); i++) {
-        if (is_word(word, missing[i].theirs))
-            return err_set(err, "there is no option %.*s: %s", (int)(dashes + len), word,
-                           missing[i].advice);
-    }
-    return 0;
+    if (isdigit((unsigned char)word[2]) && !strchr(shorts, word[1]))
+        return find_theirs(word, word + 2, instead, err);
+    return check_single_dash(word, len, shorts, ours, instead, err);
 }

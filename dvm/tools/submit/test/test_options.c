@@ -189,20 +189,42 @@ static void exporting_an_unset_variable_is_refused(void **state)
 static void options_of_other_launchers_without_an_equal_are_refused_with_ours(void **state)
 {
     assert_refused("--hostfile f a",
-                   "there is no option --hostfile: a DVM has a fixed set of daemons; --host");
-    assert_refused("-hostfile f a", "there is no option -hostfile: a DVM has a fixed set");
+                   "there is no option --hostfile: prun reads no file with hosts; --host LIST");
+    assert_refused("-hostfile f a", "there is no option -hostfile: prun reads no file");
     assert_refused("--prefix /opt a", "there is no option --prefix: ranks run what their");
     assert_refused("--npersocket 2 a", "--map-by ppr:N:package puts N ranks on each package");
     assert_refused("--xterm 0 a", "ranks have no terminals");
     assert_refused("--mpi=pmi2 a", "--mpi: 'pmi2' is not pmix");
     assert_refused("--do-not-launch --detach a", "contradict each other");
-    assert_refused("-machinefile=f a", "there is no option -machinefile: a DVM has a fixed set");
+    assert_refused("-machinefile=f a", "there is no option -machinefile: prun reads no file");
     assert_refused("--rankfile f a", "--map-by, --rank-by and --bind-to");
     assert_refused("-c 2 a", "there is no option -c: --map-by slot:pe=N");
     assert_refused("--time 5 a", "there is no option --time: --timeout S takes seconds");
     assert_refused("--export=ALL a", "there is no option --export: the environment is passed on");
     assert_refused("-n 2 -x HOME --output-filename o a", "--output dir=PATH");
     assert_refused("-n 1 a : -n 1 --prtemca a b c", "the daemons have no such parameters");
+    assert_refused("-c4 a", "there is no option -c: --map-by slot:pe=N");
+    assert_refused("-W5 a", "there is no option -W: a job ends with its last rank; --timeout S");
+    assert_refused("-k a", "--recoverable lets the others go on when a daemon is lost");
+    assert_refused("--overlap a", "--oversubscribe allows more ranks than slots");
+    assert_refused("--display-topo a", "--display bind shows the CPUs");
+    assert_refused("--add-host h a", "prun adds no daemons; 'prte resize N'");
+    assert_refused("--propagate a", "ranks have the limits of their daemon");
+    assert_refused("-soft 1:3 a", "-n N is the exact number of ranks");
+}
+
+/* A long option with one dash is not taken apart into short ones. */
+static void unknown_options_with_one_dash_are_refused_as_a_whole(void **state)
+{
+    assert_refused("-nprocs 2 a",
+                   "unknown option -nprocs: -n N and --np N give the number of ranks");
+    assert_refused("-nprocs=2 a", "unknown option -nprocs: -n N");
+    assert_refused("-np2 a", "unknown option -np2: -n N");
+    assert_refused("-vno 2 a", "unknown option -vno: -n N");
+    assert_refused("-hosts-group x a", "unknown option -hosts-group"); /* not -h */
+    assert_refused("-frobnicate a", "unknown option -frobnicate");
+    assert_refused("-stop a", "unknown or ambiguous option --stop");
+    assert_refused("-n2x a", "-n: '2x' is not a whole number");
 }
 
 static void parameters_need_a_name_and_a_value(void **state)
@@ -276,19 +298,28 @@ static void options_of_other_launchers_have_the_same_meaning(void **state)
     static const char *const pairs[][2] = {
         {"--n 3 a", "-n 3 a"},
         {"--ntasks=3 --ntasks-per-node=2 a", "-n 3 -N 2 a"},
+        {"-num-procs 3 a", "-n 3 a"},
+        {"-vn3 a", "-n 3 a"},
         {"-npernode 2 a", "-N 2 a"},
+        {"-grr 2 a", "-N 2 a"},
         {"-ppn 2 a", "-N 2 a"},
         {"--pernode a", "-N 1 a"},
         {"-wd /w a", "--wdir /w a"},
         {"-D /w a", "--wdir /w a"},
+        {"-dir /w a", "--wdir /w a"},
         {"-hosts node1,node2 a", "--host 1,2 a"},
         {"-w node1 a", "--host 1 a"},
+        {"-w1-2 a", "--host 1,2 a"},
+        {"-hostlist node1 a", "--host 1 a"},
         {"--bynode --report-bindings a", "--map-by node --display bind a"},
         {"--map-by socket --bind-to socket a", "--map-by package --bind-to package a"},
         {"--map-by :pe=2:nolocal a", "--map-by slot:pe=2:nolocal a"},
         {"--overcommit --enable-recovery a", "--oversubscribe --recoverable a"},
         {"-mca btl self,tcp --pmixmca b c a", "-x OMPI_MCA_btl=self,tcp -x PMIX_MCA_b=c a"},
         {"--allow-run-as-root -q --quiet --mpi=pmix_v5 a", "a"},
+        {"--omca btl self a", "-x OMPI_MCA_btl=self a"},
+        {"-oversub -recov a", "--oversubscribe --recoverable a"},
+        {"-skip-launch-node a", "--map-by :nolocal a"},
         {"--bind-to-core -nolocal a", "--bind-to core --map-by :nolocal a"},
         {"-I -rr --print-rank-map a", "--no-wait --map-by node --display map a"},
         {"--do-not-launch a", "--do-not-launch --display map a"},
@@ -707,6 +738,7 @@ int main(void)
         cmocka_unit_test(several_programs_need_a_count_each),
         cmocka_unit_test(exporting_an_unset_variable_is_refused),
         cmocka_unit_test(options_of_other_launchers_without_an_equal_are_refused_with_ours),
+        cmocka_unit_test(unknown_options_with_one_dash_are_refused_as_a_whole),
         cmocka_unit_test(parameters_need_a_name_and_a_value),
         cmocka_unit_test(too_many_programs_are_refused),
         cmocka_unit_test(too_many_arguments_are_refused),

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The well-known options of mpirun, mpiexec and srun: each is taken, or refused with the option to
- * use. */
+ * use. Each advice holds in every spelling, and names only options that exist. */
 #include "dvm/tools/submit/options.h"
 
 #include "base/buf/buf.h"
+#include "dvm/tools/submit/words.h"
 
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -68,6 +70,15 @@ static const char *const mpirun[] = {
     "--use-regexp",
     "--mca a b",
     "-mca a b",
+    "-num-procs 1",
+    "--num-procs 1",
+    "--slot-list 0",
+    "--pset p",
+    "--server-wait-time 5",
+    "--xml-file f",
+    "--app-prefix /opt",
+    "--no-app-prefix",
+    "--display-diffable-map",
     "--gmca a b",
     "-gmca a b",
     "--pmixmca a b",
@@ -146,10 +157,9 @@ static const char *const mpirun[] = {
     "--do-not-resolve",
     "--novm",
     "--no-ready-msg",
-    "--dvm u",
+    "--dvm /d",
     "--dvm-uri u",
     "--index-argv-by-rank",
-    "--recv-stop",
     "--personality ompi",
     "--mpi=pmix",
     "--rtos recoverable",
@@ -166,7 +176,13 @@ static const char *const mpirun[] = {
     "--pty",
 };
 
+/* With the options of the MPI standard (4.1, 11.5). */
 static const char *const mpiexec[] = {
+    "-soft 1:3",
+    "-arch x86_64",
+    "-file f",
+    "-initial-errhandler mpi_errors_return",
+    "-memory-alloc-kinds system",
     "-n 1",
     "-np 1",
     "-ppn 1",
@@ -420,27 +436,60 @@ static const char *const srun[] = {
 
 static char *environment[] = {"PATH=/bin", NULL};
 
-/* An option of which the parser knows nothing is named without an advice. */
+/* Splits at spaces. True: taken. */
+static bool is_taken(const char *line, struct err *err)
+{
+    char text[256];
+    char *argv[16], *rest = text;
+    struct submit_opts o;
+    int argc = 0;
+
+    *err = (struct err){0};
+    snprintf(text, sizeof(text), "prun %s", line);
+    while ((argv[argc] = strsep(&rest, " ")))
+        argc++;
+    if (submit_parse(argc, argv, environment, "/", &o, err) < 0)
+        return false;
+    submit_opts_free(&o);
+    return true;
+}
+
+/* Options of ours that mean something else elsewhere, or take other values: our own error. */
+static const struct {
+    const char *line, *text;
+} own_errors[] = {
+    {"-s 0", "--preload-binary: program '0' is in no directory of PATH"},
+    {"-x 0", "-x 0: not set in the environment"},
+    {"-H", "neither a vpid nor a name"},
+    {"--mpi=pmi2", "'pmi2' is not pmix"},
+    {"--mpi=none", "'none' is not pmix"},
+    {"--immediate=5", "--no-wait=5: takes no value"},
+};
+
+/* Refused by the name that was typed, or by an error of own_errors. */
+static bool is_answered(const char *line, const struct err *err)
+{
+    FREE_AUTO char *text = xasprintf("there is no option %.*s: ", (int)strcspn(line, " ="), line);
+
+    for (size_t i = 0; i < sizeof(own_errors) / sizeof(*own_errors); i++) {
+        if (strcmp(line, own_errors[i].line) == 0)
+            return strstr(err->msg, own_errors[i].text);
+    }
+    return strncmp(err->msg, text, strlen(text)) == 0;
+}
+
 static unsigned without_answer(const char *const *words, size_t n)
 {
     unsigned bad = 0;
 
     for (size_t i = 0; i < n; i++) {
-        char text[128];
-        char *argv[8], *rest = text;
-        struct submit_opts o;
-        struct err err = {0};
-        int argc = 0;
+        FREE_AUTO char *line = xasprintf("%s sh b", words[i]);
+        struct err err;
 
-        snprintf(text, sizeof(text), "prun %s a b", words[i]);
-        while ((argv[argc] = strsep(&rest, " ")))
-            argc++;
-        if (submit_parse(argc, argv, environment, "/", &o, &err) == 0) {
-            submit_opts_free(&o);
-        } else if (strstr(err.msg, "unknown")) {
-            printf("%s: %s\n", words[i], err.msg);
-            bad++;
-        }
+        if (is_taken(line, &err) || is_answered(words[i], &err))
+            continue;
+        printf("%s: %s\n", words[i], err.msg);
+        bad++;
     }
     return bad;
 }
@@ -463,12 +512,170 @@ static void each_option_of_srun_is_taken_or_answered(void **state)
     ALL_ANSWERED(srun);
 }
 
+/* --- the table of refused options */
+
+/* Calls check(name, advice) for each name of each row; adds up what it returns. */
+static unsigned each_name(unsigned (*check)(const char *name, const char *advice))
+{
+    unsigned bad = 0;
+
+    for (const struct words_refused *r = words_refused; r->options; r++) {
+        FREE_AUTO char *names = xstrdup(r->options);
+        char *rest = names;
+        const char *name;
+
+        while ((name = strsep(&rest, " ")))
+            bad += check(name, r->advice);
+    }
+    return bad;
+}
+
+static unsigned check_line(const char *option, const char *rest, const char *advice)
+{
+    FREE_AUTO char *line = xasprintf("%s%s", option, rest);
+    FREE_AUTO char *text = xasprintf("there is no option %s: %s", option, advice);
+    struct err err;
+
+    if (!is_taken(line, &err) && strcmp(err.msg, text) == 0)
+        return 0;
+    printf("'%s': '%s' is not '%s'\n", line, err.msg, text);
+    return 1;
+}
+
+static unsigned check_spellings(const char *name, const char *advice)
+{
+    static const char *const rests[] = {"", " 5", "=5", " v", "=v", " sh"};
+    FREE_AUTO char *one = xasprintf("%s%s", name[0] == '-' ? "" : "-", name);
+    FREE_AUTO char *two = xasprintf("%s%s", name[0] == '-' ? "" : "--", name);
+    unsigned bad = 0;
+
+    for (size_t i = 0; i < sizeof(rests) / sizeof(*rests); i++)
+        bad += check_line(one, rests[i], advice) + check_line(two, rests[i], advice);
+    return bad + (name[0] == '-' ? check_line(one, "5", advice) : 0);
+}
+
+static void a_refused_option_gets_its_advice_alone_and_with_a_value_in_each_spelling(void **state)
+{
+    assert_int_equal(each_name(check_spellings), 0);
+}
+
+/* `option` has its dashes, and characters that are no part of it behind. */
+static bool is_ours(const char *option)
+{
+    size_t len = strcspn(option, " =,;:)'[");
+
+    if (option[1] != '-')
+        return len == 2 && strchr(submit_shorts, option[1]);
+    for (const struct option *o = submit_longs; o->name; o++) {
+        if (strlen(o->name) + 2 == len && strncmp(o->name, option + 2, len - 2) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Behind a command in quotes at `at`, of which only those of prun are looked at. */
+static const char *skip_command(const char *at)
+{
+    const char *end = strchr(at + 1, '\'');
+
+    return end && strncmp(at + 1, "prun ", 5) != 0 ? end : at;
+}
+
+static unsigned check_advice(const char *name, const char *advice)
+{
+    unsigned bad = 0;
+
+    for (const char *at = advice; *at; at++) {
+        bool begins = at == advice || at[-1] == ' ' || at[-1] == '\'';
+
+        if (*at == '\'' && begins) {
+            at = skip_command(at);
+        } else if (*at == '-' && begins && !is_ours(at)) {
+            printf("%s: its advice names %s\n", name, at);
+            bad++;
+        }
+    }
+    return bad;
+}
+
+static void each_option_that_an_advice_names_is_one_of_pruns(void **state)
+{
+    assert_false(is_ours("--frobnicate"));
+    assert_false(is_ours("-c N"));
+    assert_true(is_ours("--host LIST"));
+    assert_int_equal(check_advice("x", "-x A, or --wait"), 1);
+    assert_int_equal(check_advice("x", "'pterm --job J' or 'prun --wait'"), 1);
+    assert_int_equal(each_name(check_advice), 0);
+}
+
+/* Options that ask for what prun does anyway, or by default, and the tests that show it. */
+static const struct shown {
+    const char *names, *file, *test;
+} shown[] = {
+    {"unbuffered -u", "dvm/test/run.bats",
+     "@test \"output without the end of a line is passed on while the rank goes on\""},
+    {"noprefix no-prefix no-app-prefix", "dvm/test/run.bats",
+     "@test \"PATH and LD_LIBRARY_PATH of a rank are those of prun, without additions\""},
+    {"disable-hostname-propagation", "dvm/tools/submit/test/test_options.c",
+     "static void variables_of_this_shell_or_rank_are_not_sent(void **state)"},
+    {"use-min-nodes", "dvm/test/local.bats",
+     "@test \"ranks run where --host, -N and --map-by place them\""},
+    {"nooversubscribe no-oversubscribe", "dvm/test/local.bats",
+     "@test \"a job that can never fit fails at once with the numbers\""},
+    {"kill-on-bad-exit -K disable-recovery", "dvm/test/run.bats",
+     "@test \"the end of a job is reported with rank, node, reason, and core dump\""},
+};
+
+static const struct shown *find_shown(const char *names)
+{
+    for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++) {
+        if (strcmp(shown[i].names, names) == 0)
+            return &shown[i];
+    }
+    return NULL;
+}
+
+static bool file_has(const char *path, const char *line)
+{
+    FILE *f = fopen(path, "r");
+    char text[1024];
+    bool found = false;
+
+    if (!f)
+        fail_msg("%s: the tests run in the root of the tree", path);
+    while (!found && fgets(text, sizeof(text), f))
+        found = strncmp(text, line, strlen(line)) == 0;
+    fclose(f);
+    return found;
+}
+
+static void each_option_that_prun_follows_anyway_has_a_test_that_shows_it(void **state)
+{
+    size_t n = 0;
+
+    for (const struct words_refused *r = words_refused; r->options; r++) {
+        const struct shown *test = find_shown(r->options);
+
+        if (!strstr(r->advice, "anyway") && !strstr(r->advice, "this is the default"))
+            continue;
+        if (!test)
+            fail_msg("no test shows that '%s' holds for %s", r->advice, r->options);
+        else if (!file_has(test->file, test->test))
+            fail_msg("%s has no test '%s'", test->file, test->test);
+        n++;
+    }
+    assert_int_equal(n, sizeof(shown) / sizeof(*shown));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_option_of_mpirun_is_taken_or_answered),
         cmocka_unit_test(each_option_of_mpiexec_is_taken_or_answered),
         cmocka_unit_test(each_option_of_srun_is_taken_or_answered),
+        cmocka_unit_test(a_refused_option_gets_its_advice_alone_and_with_a_value_in_each_spelling),
+        cmocka_unit_test(each_option_that_an_advice_names_is_one_of_pruns),
+        cmocka_unit_test(each_option_that_prun_follows_anyway_has_a_test_that_shows_it),
     };
 
     return cmocka_run_group_tests_name("words", tests, NULL, NULL);
