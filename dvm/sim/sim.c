@@ -478,6 +478,7 @@ void sim_start(struct sim *s, uint32_t vpid)
                           .eager_bytes = small ? 2 * TRANSFERS_FROM : 0,
                           .park = true};
 
+    sim_crash(s, vpid); /* a head that cannot go on may wait for its keepers before it exits */
     snprintf(host, sizeof(host), "node%u", vpid);
     for (uint32_t i = 1; i < s->opts.slots && i < SIM_SLOTS_MAX; i++)
         snprintf(cpus + strlen(cpus), sizeof(cpus) - strlen(cpus), " %u", i);

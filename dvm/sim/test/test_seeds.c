@@ -171,6 +171,7 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {20, 773497, 0},            /* the checker: a member obeys a former head long after */
         {20, 28495117345038212, 3}, /* a rollback waited for a target that another campaign had */
         {20, 30072615692667867, 3}, /* the checker: the requester's job was in lost records */
+        {20, 55863556054054923, 4}, /* a head started while the one before it still ran */
         {20, 18978566448668984, 3}, /* the checker: a daemon left, by SIGTERM, while no head was */
     };
 
