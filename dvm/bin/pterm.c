@@ -159,16 +159,20 @@ static char *show_head(void *arg)
     return xstrdup("the head to end");
 }
 
-/* The processes of this DVM are out of reach. */
+/* The processes of this DVM are out of reach. Takes `c`. */
 static int end_remote(struct cli_conn *c, int64_t deadline_s, struct err *err)
 {
     struct cli_limit l = cli_limit_begin(cli_now_ms(), CLI_SHUTDOWN_MS, show_head, NULL);
 
-    if (cli_shutdown_ask(c, deadline_s, &l, err) < 0)
-        return -1;
-    return cli_shutdown_wait(c, &l, err);
+    int rc = cli_shutdown_ask(c, deadline_s, &l, err);
+
+    if (rc == 0)
+        rc = cli_shutdown_wait(c, &l, err);
+    cli_conn_free(c);
+    return rc;
 }
 
+/* Takes `c`. */
 static int end_dvm(struct cli_conn *c, const struct cli_where *where, int64_t deadline_s,
                    struct err *err)
 {
@@ -184,9 +188,9 @@ static int run_command(const struct args *a, struct cli_where *where, struct err
 
     if (!c)
         return -1;
-    rc = a->go_on ? continue_job(c, a, err)
-         : a->job ? signal_job(c, a, err)
-                  : end_dvm(c, where, (int64_t)a->deadline_s, err);
+    if (!a->job)
+        return end_dvm(c, where, (int64_t)a->deadline_s, err);
+    rc = a->go_on ? continue_job(c, a, err) : signal_job(c, a, err);
     cli_conn_free(c);
     return rc;
 }

@@ -31,8 +31,8 @@ int ldvm_attend(struct procs *p, const char *dir, struct err *err)
 /* Ends the DVM of `dir` in any state: by its head if that answers, else by signals. */
 int ldvm_stop(const char *dir, int64_t deadline_s, struct err *err)
     __attribute__((warn_unused_result));
-/* The same through a connection to the head. -1 also if the head refuses or does not answer; then
- * nothing is ended. */
+/* The same through a connection to the head, which it takes. -1 also if the head refuses or does
+ * not answer; then nothing is ended. */
 int ldvm_shutdown(const char *dir, struct cli_conn *c, int64_t deadline_s, struct err *err)
     __attribute__((warn_unused_result));
 /* Begins the limit of an end without a deadline for jobs. Borrows `dir`. */

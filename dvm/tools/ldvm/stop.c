@@ -164,13 +164,15 @@ int ldvm_finish(const char *dir, struct procs *own, struct cli_limit *l, struct 
     return end_processes(dir, own, &e, err) < 0 ? -1 : ldvm_remove(dir, err);
 }
 
-/* The head has accepted. A head that has not ended in time is ended with the others. */
+/* The head has accepted. A head that has not ended in time is ended with the others. Takes `c`: the
+ * head's process waits for some time until its clients have closed their connections. */
 static int wait_and_finish(const char *dir, struct cli_conn *c, struct cli_limit *l,
                            struct err *err)
 {
     struct err why = {0};
 
     (void)!cli_shutdown_wait(c, l, &why);
+    cli_conn_free(c);
     /* The prte in whose foreground the DVM ran may have removed it. */
     return ldvm_is(dir) ? ldvm_finish(dir, NULL, l, err) : 0;
 }
@@ -179,7 +181,10 @@ int ldvm_shutdown(const char *dir, struct cli_conn *c, int64_t deadline_s, struc
 {
     struct cli_limit l = ldvm_stop_limit(dir);
 
-    return cli_shutdown_ask(c, deadline_s, &l, err) < 0 ? -1 : wait_and_finish(dir, c, &l, err);
+    if (cli_shutdown_ask(c, deadline_s, &l, err) == 0)
+        return wait_and_finish(dir, c, &l, err);
+    cli_conn_free(c);
+    return -1;
 }
 
 int ldvm_stop(const char *dir, int64_t deadline_s, struct err *err)
@@ -188,20 +193,16 @@ int ldvm_stop(const char *dir, int64_t deadline_s, struct err *err)
     struct cli_limit l = ldvm_stop_limit(dir);
     struct err why = {0};
     struct cli_conn *c;
-    int rc;
 
     w.dir = xstrdup(dir);
     w.path = xasprintf("%s/%s", dir, CLI_SOCKET_NAME);
     c = cli_connect(&w, &why);
-    if (c && cli_shutdown_ask(c, deadline_s, &l, &why) == 0) {
-        rc = wait_and_finish(dir, c, &l, err);
-    } else if (!ldvm_is(dir)) {
-        rc = err_code(err, why.code, "%s", why.msg);
-    } else {
-        fprintf(stderr, "%s: %s: ending what is left of the DVM\n", program_invocation_short_name,
-                why.msg);
-        rc = ldvm_finish(dir, NULL, NULL, err);
-    }
+    if (c && cli_shutdown_ask(c, deadline_s, &l, &why) == 0)
+        return wait_and_finish(dir, c, &l, err);
     cli_conn_free(c);
-    return rc;
+    if (!ldvm_is(dir))
+        return err_code(err, why.code, "%s", why.msg);
+    fprintf(stderr, "%s: %s: ending what is left of the DVM\n", program_invocation_short_name,
+            why.msg);
+    return ldvm_finish(dir, NULL, NULL, err);
 }
