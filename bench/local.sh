@@ -37,14 +37,24 @@ tell_start() {
 
 # --- the measurements
 
+# whole FILE COMMAND…: runs it and adds the milliseconds from its start to its end to the file.
+whole() {
+    local file=$1 start
+    shift
+    start=$(now_us)
+    "$@"
+    echo $(($(now_us) - start)) | awk '{print $1 / 1000}' >> "$file"
+}
+
 boot_times() {
     local n=$1 runs=$2 i start
     for ((i = 0; i <= runs; i++)); do # the first warms up
         start=$(now_us)
         prte start -n "$n" --slots 64 > /dev/null
         if ((i > 0)); then echo $(($(now_us) - start)) >> "$dir/boot.$n"; fi
-        if ((i < runs)); then prte stop > /dev/null; fi
+        if ((i < runs)); then whole "$dir/stop.$n" "$BIN/prte" stop > /dev/null; fi
     done
+    emit stop members "$n" runs "$runs" median_ms "$(median < "$dir/stop.$n")"
     emit boot members "$n" runs "$runs" median_ms "$(median < "$dir/boot.$n" | awk '{print $1 / 1000}')"
 }
 
@@ -107,19 +117,19 @@ figures() {
 }
 column() { awk -v c="$1" '{print $c}' "$2" | median; }
 
-# resize N TO: to TO members and back, several times; the times are those that prte prints. That of a growth begins with
-# the command and ends when all are wired.
+# resize N TO: to TO members and back, several times; the times are those that prte prints, and of a growth also the
+# whole command. The time that prte prints of it ends when all are wired.
 resize() {
-    local n=$1 to=$2 i shrinks=$dir/shrinks.$1.$2 grows=$dir/grows.$1.$2
+    local n=$1 to=$2 i shrinks=$dir/shrinks.$1.$2 grows=$dir/grows.$1.$2 commands=$dir/commands.$1.$2
     for ((i = 0; i < 7; i++)); do
         prte resize "$to" > "$dir/resize"
         figures "$dir/resize" >> "$shrinks"
-        prte resize "$n" > "$dir/resize"
+        whole "$commands" "$BIN/prte" resize "$n" > "$dir/resize"
         awk 'END {print $1}' "$dir/resize" >> "$grows"
     done
     emit shrink members "$n" to "$to" runs 7 event_ms "$(column 1 "$shrinks")" departed_ms "$(column 2 "$shrinks")" \
         gone_ms "$(column 3 "$shrinks")"
-    emit grow members "$to" to "$n" runs 7 wired_ms "$(column 1 "$grows")"
+    emit grow members "$to" to "$n" runs 7 wired_ms "$(column 1 "$grows")" whole_ms "$(median < "$commands")"
 }
 
 # breakdown N: in a DVM of its own whose daemons say when they do what, which takes them some 10 us a line.

@@ -4,12 +4,12 @@
  * In: the command line. Out: one request of the control API: PUT on /v1/shutdown, or on
  * /v1/jobs/JOB/signal or /v1/jobs/JOB/continue.
  *
- * cli_shutdown() waits until the head has ended. If the directory is that of a local DVM,
- * ldvm_finish() then ends the remaining daemons and removes it. After a request for a job, pterm
+ * pterm then waits until the head has ended. If the directory is that of a local DVM,
+ * ldvm_shutdown() also ends the remaining daemons and removes it. After a request for a job, pterm
  * waits for the answer only, not for the job's end.
  *
- * Failures: the exit code is 1 if the request is refused or not answered, or if a daemon cannot be
- * ended. It is 2 if the command line is wrong. */
+ * Failures: the exit code is 1 if the request is refused or not answered, if a head of another host
+ * has not ended in time, or if a daemon cannot be ended. It is 2 if the command line is wrong. */
 #include "base/buf/buf.h"
 #include "base/conf/number.h"
 #include "base/heap/heap.h"
@@ -35,7 +35,8 @@ static const char help[] =
     "removed. On Kubernetes, delete or suspend the DvmCluster instead: if pterm ends a DVM there,\n"
     "the operator starts it again.\n"
     "\n"
-    "      --deadline S      let running jobs go on for up to S seconds (default: 0)\n"
+    "      --deadline S      let running jobs go on for up to S seconds (default: 0); the DVM has\n"
+    "                        30 s more to end, and what is left of a local one is then killed\n"
     "      --job JOB         end this job (its name in pstat) but not the DVM; its ranks\n"
     "                        get SIGTERM and, after a grace, SIGKILL\n"
     "      --signal SIGNAL   for --job: TERM and INT end it (default: TERM), KILL kills it, any\n"
@@ -153,6 +154,33 @@ static int continue_job(struct cli_conn *c, const struct args *a, struct err *er
     return reply ? 0 : -1;
 }
 
+static char *show_head(void *arg)
+{
+    return xstrdup("the head to end");
+}
+
+/* The processes of this DVM are out of reach. Takes `c`. */
+static int end_remote(struct cli_conn *c, int64_t deadline_s, struct err *err)
+{
+    struct cli_limit l = cli_limit_begin(cli_now_ms(), CLI_SHUTDOWN_MS, show_head, NULL);
+
+    int rc = cli_shutdown_ask(c, deadline_s, &l, err);
+
+    if (rc == 0)
+        rc = cli_shutdown_wait(c, &l, err);
+    cli_conn_free(c);
+    return rc;
+}
+
+/* Takes `c`. */
+static int end_dvm(struct cli_conn *c, const struct cli_where *where, int64_t deadline_s,
+                   struct err *err)
+{
+    if (where->dir && ldvm_is(where->dir))
+        return ldvm_shutdown(where->dir, c, deadline_s, err);
+    return end_remote(c, deadline_s, err);
+}
+
 static int run_command(const struct args *a, struct cli_where *where, struct err *err)
 {
     struct cli_conn *c = cli_connect(where, err);
@@ -160,12 +188,10 @@ static int run_command(const struct args *a, struct cli_where *where, struct err
 
     if (!c)
         return -1;
-    rc = a->go_on ? continue_job(c, a, err)
-         : a->job ? signal_job(c, a, err)
-                  : cli_shutdown(c, (int64_t)a->deadline_s, err);
+    if (!a->job)
+        return end_dvm(c, where, (int64_t)a->deadline_s, err);
+    rc = a->go_on ? continue_job(c, a, err) : signal_job(c, a, err);
     cli_conn_free(c);
-    if (rc == 0 && !a->job && where->dir && ldvm_is(where->dir))
-        rc = ldvm_finish(where->dir, NULL, true, err);
     return rc;
 }
 

@@ -84,6 +84,17 @@ start_dvm() {
     [ "$(cat "$BATS_TEST_TMPDIR/start")" = "DVM ready: $1 members" ]
 }
 
+# in_time COMMAND...: it ends a DVM whose end takes long, says which daemons it waits for and for how long at most, and
+# needs no more than that and the time of the signals (7 s), with some seconds for a slow machine.
+in_time() {
+    local began=$SECONDS
+    run --separate-stderr "$@"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    [[ "$stderr" =~ ^$1:\ waits\ for\ the\ daemons\ of\ vpids\ [0-9,-]+\ to\ end,\ for\ at\ most\ ([0-9]+)\ s ]]
+    [ $((SECONDS - began)) -le $((BASH_REMATCH[1] + 7 + 8)) ]
+}
+
 # metric VPID NAME: of the daemon's own figures.
 metric() {
     curl -fsS -m "$limit" "http://127.0.0.1:$(jq .plain "$DVM_SESSION_DIR/$1/ports.json")/metrics" | awk -v name="$2" '$1 == name {print $2}'

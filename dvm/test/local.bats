@@ -36,6 +36,48 @@ teardown() { end_dvm; }
     [ -z "$(find "$DVM_SESSION_DIR/tls" -type f -perm /077)" ]
 }
 
+wired() { [ "$(view '[.members[] | select(.state == "wired")] | length')" = "$1" ]; }
+
+# start_beside COMMANDS: prte start of ten members, whose prted is a shell script: these commands, then prted itself. Standard
+# error is in the file $said.
+start_beside() {
+    local beside=$BATS_TEST_TMPDIR/bin
+    said=$BATS_TEST_TMPDIR/said
+    mkdir "$beside"
+    cp -L "$bin/prte" "$beside"
+    printf '#!/bin/sh\n%s\nexec "%s" "$@"\n' "$1" "$bin/prted" > "$beside/prted"
+    chmod +x "$beside/prted"
+    : > "$said"
+    "$beside/prte" start -n 10 --foreground > /dev/null 2> "$said" 3>&- &
+    prte=$!
+}
+
+# fails_with LINE: that prte ends with this line, and leaves nothing.
+fails_with() {
+    local rc=0
+    wait "$prte" || rc=$?
+    cat "$said"
+    [ "$rc" -eq 1 ]
+    grep -qx "prte: $1" "$said"
+    [ ! -e "$DVM_SESSION_DIR/local.json" ]
+    [ -z "$(daemons)" ]
+}
+
+@test "prte start says which members have not joined, how long it waits for them, and leaves nothing" {
+    start_beside 'case "$*" in *"--vpid 10 "*) set -- $(echo "$*" | sed "s/--head [^ ]*/--head 127.0.0.1:1/") ;; esac'
+    eventually grep -qx "prte: waits for the members of vpids [0-9,-]*10 to join, each after the one before, for at most 60 s" "$said"
+    eventually wired 10
+    kill -TERM "$prte"
+    fails_with "9 of 10 members are wired, those of vpids 10 are missing: interrupted before all members were wired"
+}
+
+@test "prte start says which members have not been started, and how long it waits for them" {
+    start_beside 'case "$*" in *"--vpid 10 "*) echo $$ > "'"$BATS_TEST_TMPDIR/hung"'"; exec tail -f /dev/null ;; esac'
+    eventually grep -qx "prte: waits for the daemons of vpids 10-10 to be started, for at most 60 s" "$said"
+    kill -KILL "$(< "$BATS_TEST_TMPDIR/hung")"
+    fails_with "the process that forks the daemons of vpids 10 to 10 was ended by signal 9 (Killed)"
+}
+
 # --- jobs
 
 @test "every rank of a job over 4 daemons knows its size, and each daemon has its share" {
@@ -535,8 +577,9 @@ sizes() {
 @test "pterm leaves no process and no file" {
     start_dvm 4 --slots 2
     prun -n 8 "$examples/mpi_hello" > /dev/null
-    run -0 pterm
+    run -0 --separate-stderr pterm
     [ -z "$output" ]
+    [[ "$stderr" != *"vpids 0 to end"* ]] # the head does not wait for its client
     [ ! -e "$DVM_SESSION_DIR" ]
     [ -z "$(daemons)" ]
 }
@@ -561,6 +604,28 @@ sizes() {
     [ "$code" -eq 0 ]
     wait "$term"
     [ ! -e "$DVM_SESSION_DIR" ]
+}
+
+@test "prte stop and pterm end a hung member within the limit that they name" {
+    local end
+    for end in "prte stop" pterm; do
+        start_dvm 2 --silence 2 --link-grace 2
+        kill -STOP "$(daemon_of 2)"
+        # shellcheck disable=SC2086
+        in_time $end
+        grep -qx "${end% *}: the daemons of vpids 2 have not ended by themselves: ending them" <<< "$stderr"
+        [ ! -e "$DVM_SESSION_DIR" ]
+        [ -z "$(daemons)" ]
+    done
+}
+
+@test "prte stop ends a DVM with a hung head within the limit that it names" {
+    start_dvm 1
+    kill -STOP "$(daemon_of 0)"
+    in_time prte stop
+    [[ "$stderr" == *"the daemon has not answered for 30 s: ending what is left of the DVM"* ]]
+    [ ! -e "$DVM_SESSION_DIR" ]
+    [ -z "$(daemons)" ]
 }
 
 @test "prte stop ends the remaining daemons and their ranks when the head was killed" {
@@ -638,7 +703,7 @@ asks_its_head() { pgrep -P "$(pgrep -P "$1")" -x prte > /dev/null; }
 }
 
 @test "prte run is one job in a DVM of its own, with prun's exit code" {
-    run -0 prte run -n 2 -- -n 2 --map-by node sh -c 'echo $PMIX_HOSTNAME'
+    run -0 --separate-stderr prte run -n 2 -- -n 2 --map-by node sh -c 'echo $PMIX_HOSTNAME'
     [ "$(sort <<< "$output" | tr '\n' ' ')" = "node1 node2 " ]
     run -5 prte run -- sh -c 'exit 5'
 }

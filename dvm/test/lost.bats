@@ -164,7 +164,7 @@ start_impatient() {
     start_impatient 1 --slots 1
     start_family 1
     kill -STOP "$(spawner_of 1)"
-    prte stop
+    in_time prte stop
     [ -z "$(daemons)" ]
     end_family
     [ "$code" -ne 0 ]
@@ -176,7 +176,7 @@ start_impatient() {
     start_family 2
     kill -STOP "$(daemon_of 2)"
     kill -KILL "$(spawner_of 2)"
-    prte stop
+    in_time prte stop
     [ -z "$(daemons)" ]
     end_family
     [ "$code" -ne 0 ]

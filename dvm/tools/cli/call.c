@@ -40,8 +40,8 @@ static int send_call(struct cli_conn *c, const char *method, const char *path, j
     return cli_conn_send(c, &m, err);
 }
 
-json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_t *body,
-                 int *status, struct err *err)
+static json_t *call_daemon(struct cli_conn *c, const char *method, const char *path, json_t *body,
+                           struct cli_limit *l, int *status, struct err *err)
 {
     struct client_msg m;
     json_t *reply = NULL;
@@ -49,7 +49,7 @@ json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_
 
     if (send_call(c, method, path, body, err) < 0)
         return NULL;
-    got = cli_conn_wait(c, &m, CLI_CALL_TIMEOUT_MS, err);
+    got = cli_conn_wait_limit(c, &m, -1, l, err);
     if (got < 0) {
         err_wrap(err, "%s %s", method, path);
         return NULL;
@@ -71,9 +71,36 @@ json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_
     return reply;
 }
 
+static struct cli_limit usual_limit(void)
+{
+    return cli_limit_begin(cli_now_ms(), CLI_CALL_TIMEOUT_MS, NULL, NULL);
+}
+
+json_t *cli_call(struct cli_conn *c, const char *method, const char *path, json_t *body,
+                 int *status, struct err *err)
+{
+    struct cli_limit l = usual_limit();
+
+    return call_daemon(c, method, path, body, &l, status, err);
+}
+
+json_t *cli_call_limit(struct cli_conn *c, const char *method, const char *path, json_t *body,
+                       struct cli_limit *l, struct err *err)
+{
+    return call_daemon(c, method, path, body, l, NULL, err);
+}
+
 int cli_call_dvm(struct cli_conn *c, struct api_dvm *out, struct err *err)
 {
-    json_t *reply = cli_call(c, "GET", "/v1/dvm", NULL, NULL, err);
+    struct cli_limit l = usual_limit();
+
+    return cli_call_dvm_limit(c, &l, out, err);
+}
+
+int cli_call_dvm_limit(struct cli_conn *c, struct cli_limit *l, struct api_dvm *out,
+                       struct err *err)
+{
+    json_t *reply = cli_call_limit(c, "GET", "/v1/dvm", NULL, l, err);
     int rc;
 
     if (!reply)
@@ -97,16 +124,24 @@ int cli_call_links(struct cli_conn *c, struct api_links *out, struct err *err)
 
 int cli_events_begin(struct cli_conn *c, struct err *err)
 {
-    json_t *reply = cli_call(c, "GET", "/v1/events", NULL, NULL, err);
+    struct cli_limit l = usual_limit();
+
+    return cli_events_begin_limit(c, &l, err);
+}
+
+int cli_events_begin_limit(struct cli_conn *c, struct cli_limit *l, struct err *err)
+{
+    json_t *reply = cli_call_limit(c, "GET", "/v1/events", NULL, l, err);
 
     json_decref(reply);
     return reply ? 0 : -1;
 }
 
-static int next_line(struct cli_conn *c, int other_fd, int timeout_ms, char **line, struct err *err)
+static int next_line(struct cli_conn *c, int other_fd, struct cli_limit *l, char **line,
+                     struct err *err)
 {
     struct client_msg m;
-    int got = cli_conn_wait_or(c, &m, other_fd, timeout_ms, err);
+    int got = cli_conn_wait_limit(c, &m, other_fd, l, err);
 
     *line = NULL;
     if (got != 1)
@@ -123,18 +158,26 @@ static int next_line(struct cli_conn *c, int other_fd, int timeout_ms, char **li
     return got;
 }
 
-int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err *err)
+/* timeout_ms < 0: no limit that anybody lives to see. */
+static struct cli_limit timeout_limit(int timeout_ms)
 {
-    return next_line(c, -1, timeout_ms, line, err);
+    return cli_limit_begin(cli_now_ms(), timeout_ms < 0 ? INT64_MAX / 2 : timeout_ms, NULL, NULL);
 }
 
-int cli_events_next_or(struct cli_conn *c, int other_fd, int timeout_ms, struct api_event *out,
+int cli_events_line(struct cli_conn *c, int timeout_ms, char **line, struct err *err)
+{
+    struct cli_limit l = timeout_limit(timeout_ms);
+
+    return next_line(c, -1, &l, line, err);
+}
+
+int cli_events_next_or(struct cli_conn *c, int other_fd, struct cli_limit *l, struct api_event *out,
                        struct err *err)
 {
     FREE_AUTO char *line = NULL;
     json_error_t je;
     json_t *o;
-    int got = next_line(c, other_fd, timeout_ms, &line, err);
+    int got = next_line(c, other_fd, l, &line, err);
 
     if (got != 1)
         return got;
@@ -148,5 +191,7 @@ int cli_events_next_or(struct cli_conn *c, int other_fd, int timeout_ms, struct 
 
 int cli_events_next(struct cli_conn *c, int timeout_ms, struct api_event *out, struct err *err)
 {
-    return cli_events_next_or(c, -1, timeout_ms, out, err);
+    struct cli_limit l = timeout_limit(timeout_ms);
+
+    return cli_events_next_or(c, -1, &l, out, err);
 }

@@ -457,3 +457,20 @@ int cli_conn_wait(struct cli_conn *c, struct client_msg *m, int timeout_ms, stru
 {
     return cli_conn_wait_or(c, m, -1, timeout_ms, err);
 }
+
+int cli_conn_wait_limit(struct cli_conn *c, struct client_msg *m, int other_fd, struct cli_limit *l,
+                        struct err *err)
+{
+    int step_ms;
+
+    while ((step_ms = cli_limit_step(l, cli_now_ms())) > 0) {
+        struct err why = {0};
+        int got = cli_conn_wait_or(c, m, other_fd, step_ms, &why);
+
+        if (got < 0 && why.code == ETIMEDOUT)
+            continue;
+        return got < 0 ? err_code(err, why.code, "%s", why.msg) : got;
+    }
+    return err_code(err, ETIMEDOUT, "the daemon has not answered for %g s",
+                    (double)cli_limit_total_ms(l) / 1000.0);
+}

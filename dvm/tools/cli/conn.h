@@ -6,6 +6,7 @@
 #include "base/err/err.h"
 #include "dvm/protocol/wire/client.h"
 #include "dvm/tools/cli/find.h"
+#include "dvm/tools/cli/limit.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,5 +56,8 @@ int cli_conn_wait(struct cli_conn *c, struct client_msg *m, int timeout_ms, stru
 /* The same; returns 2 as soon as other_fd (-1: none) is readable. */
 int cli_conn_wait_or(struct cli_conn *c, struct client_msg *m, int other_fd, int timeout_ms,
                      struct err *err) __attribute__((warn_unused_result));
+/* The same within a limit, which gives its notice meanwhile. */
+int cli_conn_wait_limit(struct cli_conn *c, struct client_msg *m, int other_fd, struct cli_limit *l,
+                        struct err *err) __attribute__((warn_unused_result));
 
 #endif

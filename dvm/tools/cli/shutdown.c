@@ -6,26 +6,28 @@
 #include "dvm/tools/cli/call.h"
 
 #include <errno.h>
-#include <limits.h>
 
-/* Time that the end may take beyond the deadline: grace of ranks, orderly close of links. */
-#define MARGIN_S 60
-
-int cli_shutdown(struct cli_conn *c, int64_t deadline_s, struct err *err)
+int cli_shutdown_ask(struct cli_conn *c, int64_t deadline_s, struct cli_limit *l, struct err *err)
 {
     struct api_shutdown s = {.deadline_s = deadline_s};
-    json_t *reply = cli_call(c, "PUT", "/v1/shutdown", api_shutdown_encode(&s), NULL, err);
-    int64_t wait_ms = (deadline_s + MARGIN_S) * 1000;
-    struct client_msg m;
-    int got;
+    json_t *reply = cli_call_limit(c, "PUT", "/v1/shutdown", api_shutdown_encode(&s), l, err);
 
     if (!reply)
         return -1;
     json_decref(reply);
-    while ((got = cli_conn_wait(c, &m, wait_ms > INT_MAX ? INT_MAX : (int)wait_ms, err)) > 0)
+    cli_limit_extend(l, deadline_s * 1000);
+    return 0;
+}
+
+int cli_shutdown_wait(struct cli_conn *c, struct cli_limit *l, struct err *err)
+{
+    struct client_msg m;
+    int got;
+
+    while ((got = cli_conn_wait_limit(c, &m, -1, l, err)) > 0)
         client_msg_free(&m);
     if (got < 0 && err->code == ETIMEDOUT)
-        return err_code(err, ETIMEDOUT, "the head is still there %d s after the deadline",
-                        MARGIN_S);
+        return err_code(err, ETIMEDOUT, "the head has not ended within %lld s",
+                        (long long)cli_limit_total_ms(l) / 1000);
     return got;
 }

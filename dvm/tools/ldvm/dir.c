@@ -120,9 +120,9 @@ static void tell_cleanups(const struct procs *p)
     FREE_AUTO char *text = show_vpids(vpids, procs_living(p));
 
     fprintf(stderr,
-            "prte: removing what jobs registered for cleanup with the killed daemons of vpids %s: "
+            "%s: removing what jobs registered for cleanup with the killed daemons of vpids %s: "
             "waiting for at most %d s\n",
-            text, LEFTOVERS_MS / 1000);
+            program_invocation_short_name, text, LEFTOVERS_MS / 1000);
 }
 
 /* Paths that cannot be removed in time stay. The user is told; it is no error of the caller. */
@@ -133,7 +133,8 @@ static void finish_cleanups(const char *dir)
     bool cut = false;
 
     if (!p || start_cleanups(p, dir, &why) < 0)
-        fprintf(stderr, "prte: paths that jobs registered for cleanup stay: %s\n", why.msg);
+        fprintf(stderr, "%s: paths that jobs registered for cleanup stay: %s\n",
+                program_invocation_short_name, why.msg);
     if (p)
         cut = wait_cleanups(p, CLEANUP_NOTICE_MS);
     if (p && procs_living(p)) {
@@ -141,7 +142,8 @@ static void finish_cleanups(const char *dir)
         cut = wait_cleanups(p, LEFTOVERS_MS) || cut || procs_living(p);
     }
     if (cut)
-        fprintf(stderr, "prte: paths that jobs registered for cleanup stay: not removed in time\n");
+        fprintf(stderr, "%s: paths that jobs registered for cleanup stay: not removed in time\n",
+                program_invocation_short_name);
     procs_destroy(p);
 }
 

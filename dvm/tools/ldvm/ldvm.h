@@ -4,6 +4,7 @@
 #ifndef DVM_LDVM_LDVM_H
 #define DVM_LDVM_LDVM_H
 
+#include "dvm/tools/cli/conn.h"
 #include "dvm/tools/ldvm/procs.h"
 
 #include <stdint.h>
@@ -22,17 +23,24 @@ struct ldvm_start_opts {
  * failed. */
 struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, char **log,
                          struct err *err);
-/* Waits until the head has ended. A signal ends the DVM, a second one kills it. Reports each
- * daemon that ends on standard error. Removes the directory. */
+/* Waits until the head has ended. A signal ends the DVM as ldvm_stop() does, a second one kills it.
+ * Reports each daemon that ends on standard error. Removes the directory. */
 int ldvm_attend(struct procs *p, const char *dir, struct err *err)
     __attribute__((warn_unused_result));
 
 /* Ends the DVM of `dir` in any state: by its head if that answers, else by signals. */
 int ldvm_stop(const char *dir, int64_t deadline_s, struct err *err)
     __attribute__((warn_unused_result));
-/* After the head's end: waits for the other daemons, ends those that remain (reported on
- * standard error), removes the directory. `patient`: they have been asked to leave. */
-int ldvm_finish(const char *dir, struct procs *own, bool patient, struct err *err)
+/* The same through a connection to the head, which it takes. -1 also if the head refuses or does
+ * not answer; then nothing is ended. */
+int ldvm_shutdown(const char *dir, struct cli_conn *c, int64_t deadline_s, struct err *err)
+    __attribute__((warn_unused_result));
+/* Begins the limit of an end without a deadline for jobs. Borrows `dir`. */
+struct cli_limit ldvm_stop_limit(const char *dir);
+/* After the head's end, or the limit: waits for the daemons that have been asked to leave, ends
+ * those that remain (reported on standard error), removes the directory. `l` NULL: nobody has asked
+ * them, they are ended at once. `own`, NULL: none, are children of this program. */
+int ldvm_finish(const char *dir, struct procs *own, struct cli_limit *l, struct err *err)
     __attribute__((warn_unused_result));
 
 struct ldvm_resize_opts {

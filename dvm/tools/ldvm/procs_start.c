@@ -10,18 +10,21 @@
  * are written down as soon as they are known. When a server has ended, its members are children of
  * this program, which watches them by pidfds (procs.c).
  *
- * Failures: prted cannot be executed, or a server ends too soon. Members that exist are added also
+ * Failures: prted cannot be executed, a server ends too soon, or it reports no further member for
+ * REPORT_MS and is killed. Members that exist are added also
  * after an error, so that the caller can end them. */
 #include "dvm/tools/ldvm/procs.h"
 
 #include "base/buf/buf.h"
 #include "dvm/host/forkserver/forkserver.h"
+#include "dvm/tools/cli/limit.h"
 #include "dvm/tools/ldvm/procs_private.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +34,7 @@
 #include <unistd.h>
 
 #define NOT_EXECUTED 127
+#define REPORT_MS 60000
 
 #define ARGS_MAX 40
 
@@ -165,6 +169,7 @@ struct server {
     uint32_t next; /* the first one that it has not reported */
     pid_t pid;     /* 0: not started */
     FILE *from;
+    bool late; /* it was killed, since it reported nothing */
 };
 
 static int start_server(const struct ldvm *l, struct server *s, const struct ldvm_ports *ports,
@@ -182,6 +187,7 @@ static int start_server(const struct ldvm *l, struct server *s, const struct ldv
     s->from = fdopen(ends[0], "r");
     if (!s->from)
         alloc_fail(0);
+    setvbuf(s->from, NULL, _IONBF, 0); /* so that poll() sees what fgets() will read */
     c.out_fd = ends[1];
     c.args = prted_args(l, s->first, 0, ports);
     s->pid = fork_prted(l, s->first, &c, err);
@@ -190,14 +196,38 @@ static int start_server(const struct ldvm *l, struct server *s, const struct ldv
     return s->pid < 0 ? -1 : 0;
 }
 
+static char *show_unreported(void *arg)
+{
+    const struct server *s = arg;
+
+    return xasprintf("the daemons of vpids %u-%u to be started", s->next, s->last);
+}
+
+/* Waits until it has reported a member or ended. */
+static void wait_report(struct server *s)
+{
+    struct cli_limit l = cli_limit_begin(cli_now_ms(), REPORT_MS, show_unreported, s);
+    struct pollfd p = {.fd = fileno(s->from), .events = POLLIN};
+    int step_ms;
+
+    while ((step_ms = cli_limit_step(&l, cli_now_ms())) > 0) {
+        if (poll(&p, 1, step_ms) > 0)
+            return;
+    }
+    s->late = true;
+    kill(s->pid, SIGKILL);
+}
+
 /* The process of the next member; 0: the server has not reported it. */
-static pid_t read_member(const struct server *s)
+static pid_t read_member(struct server *s)
 {
     char line[32];
     char *end;
     long pid;
 
-    if (!fgets(line, sizeof(line), s->from) || strtoul(line, &end, 10) != s->next || *end != ' ')
+    wait_report(s);
+    if (s->late || !fgets(line, sizeof(line), s->from) || strtoul(line, &end, 10) != s->next ||
+        *end != ' ')
         return 0;
     pid = strtol(end, &end, 10);
     return pid > 0 && pid <= INT_MAX && *end == '\n' ? (pid_t)pid : 0;
@@ -230,7 +260,8 @@ static int end_server(struct server *s, struct err *err)
         if (errno != EINTR)
             return err_sys(err, errno, "the process that forks daemons");
     }
-    text = e.wait_status        ? procs_event_text(&e)
+    text = s->late ? xasprintf("has not reported vpid %u for %d s", s->next, REPORT_MS / 1000)
+           : e.wait_status      ? procs_event_text(&e)
            : s->next <= s->last ? xasprintf("has not reported vpid %u", s->next)
                                 : NULL;
     return text ? err_set(err, "the process that forks the daemons of vpids %u to %u %s", s->first,

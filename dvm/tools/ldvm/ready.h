@@ -18,6 +18,9 @@ int ldvm_head_open(const char *dir, struct ldvm_head *h, struct err *err)
 void ldvm_head_close(struct ldvm_head *h); /* also the cleanup attribute's function */
 #define LDVM_HEAD_AUTO __attribute__((cleanup(ldvm_head_close)))
 
+/* Begins the limit of one call of the head, with a notice. */
+struct cli_limit ldvm_call_limit(void);
+
 /* An error, described in err: a daemon ended, a signal came, or the time has passed. */
 int ldvm_wait_ports(struct procs *p, const char *dir, struct ldvm_ports *out, struct err *err)
     __attribute__((warn_unused_result));

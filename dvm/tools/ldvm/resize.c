@@ -12,11 +12,13 @@
  * If the head ends, this program waits for the next process of the head and goes on with it: the
  * campaign has the same id, and a request whose answer was lost is sent again.
  *
+ * If QUIET_MS pass without an event, this program asks the head, which has ANSWER_MS to answer.
+ *
  * Failures: a campaign that is cancelled, or that has not ended LATE_MS after its jobs were to end
- * (with a hanging daemon it takes up to silence and link grace); a head that ends
- * and has no heir; a removed daemon
- * that does not end within DEPART_MS after the campaign; a member that is not wired. Each ends the
- * resize with a message. Completed steps stay; a later resize goes on from there. */
+ * (with a hung daemon it takes up to silence and link grace); a head that does not answer, or that
+ * ends and has no heir; a removed daemon that does not end within DEPART_MS after the campaign; a
+ * member that is not wired. Each ends the resize with a message. Completed steps stay; a later
+ * resize goes on from there. */
 #include "api/size.h"
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/call.h"
@@ -38,6 +40,8 @@
 #define DEPART_MS 15000
 #define LATE_MS(faults) ((faults)->silence_ms + (faults)->link_grace_ms + DEPART_MS)
 #define NO_LIMIT UINT64_MAX
+#define QUIET_MS 10000
+#define ANSWER_MS 10000
 #define HEIR_MS 30000 /* until the next process of the head answers */
 #define END_MS 2000   /* from the end of the connection to that of the process */
 #define LOOK_EVERY_MS 20
@@ -143,9 +147,10 @@ static bool find_heir(struct resize *r, const struct err *why)
 /* Finds the superfluous members and the next sequence number. */
 static int look_up_members(struct resize *r, struct err *err)
 {
+    struct cli_limit l = ldvm_call_limit();
     struct api_dvm d;
 
-    if (cli_call_dvm(r->head.calls, &d, err) < 0)
+    if (cli_call_dvm_limit(r->head.calls, &l, &d, err) < 0)
         return -1;
     r->targets = xcalloc(d.nmembers + 1, sizeof(*r->targets));
     for (size_t i = 0; i < d.nmembers; i++) {
@@ -167,13 +172,14 @@ static int look_up_members(struct resize *r, struct err *err)
 
 /* --- removing members */
 
-static void tell_campaign(const struct resize *r, const char *what, const struct api_campaign *c)
+/* Its phase and jobs; on the heap. */
+static char *show_campaign(const struct api_campaign *c)
 {
     FREE_AUTO char *waiting = show_job_refs(c->waiting, c->nwaiting);
     FREE_AUTO char *ended = show_job_refs(c->ended, c->nended);
 
-    print_event(r, "%s: %s%s%s%s%s", what, api_phase_name(c->phase),
-                waiting[0] ? ", waits for " : "", waiting, ended[0] ? ", has ended " : "", ended);
+    return xasprintf("%s%s%s%s%s", api_phase_name(c->phase), waiting[0] ? ", waits for " : "",
+                     waiting, ended[0] ? ", has ended " : "", ended);
 }
 
 /* A request whose answer was lost is sent again: it has the same effect. NULL: refused, or there is
@@ -183,7 +189,9 @@ static json_t *call_head(struct resize *r, const char *path, json_t *body, struc
     json_t *reply;
 
     do {
-        reply = cli_call(r->head.calls, "PUT", path, json_incref(body), NULL, err);
+        struct cli_limit l = ldvm_call_limit();
+
+        reply = cli_call_limit(r->head.calls, "PUT", path, json_incref(body), &l, err);
     } while (!reply && find_heir(r, err));
     json_decref(body);
     return reply;
@@ -218,9 +226,17 @@ struct follow {
     bool terminal;
     bool complete;
     uint32_t departures; /* departures still to come */
-    enum api_phase phase;
+    char *campaign;      /* as the head has last shown it */
     uint64_t until_ms;
 };
+
+static void note_campaign(const struct resize *r, struct follow *f, const char *what,
+                          const struct api_campaign *c)
+{
+    free(f->campaign);
+    f->campaign = show_campaign(c);
+    print_event(r, "%s: %s", what, f->campaign);
+}
 
 static bool is_named(const struct resize *r, uint32_t vpid)
 {
@@ -236,8 +252,7 @@ static void on_event(struct resize *r, struct follow *f, const struct api_event 
     const char *type = api_event_type_name(e->type);
 
     if (e->has_campaign && strcmp(e->campaign.id, r->id) == 0) {
-        tell_campaign(r, type, &e->campaign);
-        f->phase = e->campaign.phase;
+        note_campaign(r, f, type, &e->campaign);
         /* A target that was absent has no departure event. */
         if (r->ntargets - e->campaign.ndeparted < f->departures)
             f->departures = (uint32_t)(r->ntargets - e->campaign.ndeparted);
@@ -268,7 +283,7 @@ static int end_late(const struct resize *r, const struct follow *f, struct err *
 {
     if (!f->terminal)
         return err_set(err, "campaign %s is still %s, %llu s after its jobs were to end", r->id,
-                       api_phase_name(f->phase), (unsigned long long)LATE_MS(&r->l.faults) / 1000);
+                       f->campaign, (unsigned long long)LATE_MS(&r->l.faults) / 1000);
     print_event(r, "%u daemons have not reported that they left", f->departures);
     return 0;
 }
@@ -301,12 +316,48 @@ static int follow_heir(struct resize *r, struct follow *f, struct err *err)
     return find_heir(r, err) ? look_again(r, f, err) : -1;
 }
 
+/* The head is quiet: this may be because jobs run. */
+static int ask_head(struct resize *r, const struct follow *f, struct err *err)
+{
+    int left = time_left(f->until_ms);
+    int wait_ms = left >= 0 && left < ANSWER_MS ? left : ANSWER_MS;
+    struct cli_limit l = cli_limit_begin(cli_now_ms(), wait_ms, NULL, NULL);
+    struct api_dvm d;
+
+    if (cli_call_dvm_limit(r->head.calls, &l, &d, err) == 0) {
+        api_dvm_free(&d);
+        return 0;
+    }
+    if (err->code != ETIMEDOUT)
+        return -1;
+    return err_code(err, EHOSTUNREACH,
+                    "the head has not answered for %d s: campaign %s was last %s; the daemons and "
+                    "their jobs are left as they are, and a later resize goes on from there",
+                    wait_ms / 1000, r->id, f->campaign);
+}
+
+/* As cli_events_next(), until the limit of the campaign. */
+static int next_event(struct resize *r, const struct follow *f, struct api_event *e,
+                      struct err *err)
+{
+    for (;;) {
+        int left = time_left(f->until_ms);
+        bool last = left >= 0 && (f->terminal || left <= QUIET_MS);
+        int got = cli_events_next(r->head.events, last ? left : QUIET_MS, e, err);
+
+        if (got >= 0 || err->code != ETIMEDOUT || last)
+            return got;
+        if (ask_head(r, f, err) < 0)
+            return -1;
+    }
+}
+
 static int follow_events(struct resize *r, struct follow *f, struct err *err)
 {
     while (!f->terminal || (f->complete && f->departures)) {
         struct api_event e;
         bool was_terminal = f->terminal;
-        int got = cli_events_next(r->head.events, time_left(f->until_ms), &e, err);
+        int got = next_event(r, f, &e, err);
 
         if (got < 0 && err->code == ETIMEDOUT)
             return end_late(r, f, err);
@@ -350,23 +401,32 @@ static int wait_processes(struct resize *r, struct err *err)
                    DEPART_MS / 1000);
 }
 
-static int shrink_dvm(struct resize *r, struct err *err)
+static int follow_campaign(struct resize *r, const struct api_campaign *c, struct err *err)
 {
-    struct api_campaign c = {0};
-    struct follow f = {.departures = (uint32_t)r->ntargets, .until_ms = NO_LIMIT};
+    struct follow f = {
+        .departures = (uint32_t)r->ntargets, .until_ms = NO_LIMIT, .campaign = show_campaign(c)};
     int64_t jobs_end_ms = r->opts->kill ? 0 : r->opts->deadline_s * 1000; /* <0: when they end */
     int rc = 0;
 
-    if (put_campaign(r, &c, err) < 0)
-        return -1;
-    f.phase = c.phase;
     if (jobs_end_ms >= 0)
         f.until_ms = clock_ms() + (uint64_t)jobs_end_ms + LATE_MS(&r->l.faults);
     r->leave_by_ms = clock_ms() + DEPART_MS;
-    if (api_phase_terminal(c.phase))
-        tell_campaign(r, "answered", &c); /* no departure event follows */
+    if (api_phase_terminal(c->phase))
+        note_campaign(r, &f, "answered", c); /* no departure event follows */
     else
         rc = follow_events(r, &f, err);
+    free(f.campaign);
+    return rc;
+}
+
+static int shrink_dvm(struct resize *r, struct err *err)
+{
+    struct api_campaign c = {0};
+    int rc;
+
+    if (put_campaign(r, &c, err) < 0)
+        return -1;
+    rc = follow_campaign(r, &c, err);
     api_campaign_free(&c);
     return rc < 0 ? -1 : wait_processes(r, err);
 }

@@ -13,9 +13,10 @@
  * has logged. Daemons that have not ended are given up after KILLED_MS.
  *
  * In the foreground the first signal asks the head to end the DVM, in a process of its own, since
- * cli_shutdown() blocks. If that fails, the daemons get SIGTERM. A further signal sends SIGKILL.
- * When the head has ended for good, so has its supervisor, and ldvm_finish() ends the rest; a
- * signal ends its patience. If the supervisor was killed, the head's end counts. */
+ * that blocks. If it fails, or the head has not ended in time, ldvm_finish() ends all daemons. A
+ * further signal sends SIGKILL. When the head has ended for good, so has its supervisor, and
+ * ldvm_finish() ends the rest; a signal ends its patience. If the supervisor was killed, the head's
+ * end counts. */
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/certs.h"
@@ -154,6 +155,7 @@ error:
 static int ask_to_end(const char *dir, struct err *err)
 {
     CLI_WHERE_AUTO struct cli_where w = {.named = true};
+    struct cli_limit l = ldvm_stop_limit(dir);
     struct cli_conn *c;
     int rc;
 
@@ -162,20 +164,25 @@ static int ask_to_end(const char *dir, struct err *err)
     c = cli_connect(&w, err);
     if (!c)
         return -1;
-    rc = cli_shutdown(c, 0, err);
+    rc = cli_shutdown_ask(c, 0, &l, err) < 0 ? -1 : cli_shutdown_wait(c, &l, err);
     cli_conn_free(c);
     return rc;
 }
 
-/* ASKER ends with 0 when the head has accepted. */
+/* ASKER ends with 0 when the head has ended. */
 static int start_asker(struct procs *p, const char *dir, struct err *err)
 {
+    struct err why = {0};
     pid_t pid = fork();
 
     if (pid < 0)
         return err_sys(err, errno, "fork");
-    if (pid == 0)
-        _exit(ask_to_end(dir, err) < 0 ? EXIT_FAILURE : EXIT_SUCCESS);
+    if (pid == 0) {
+        if (ask_to_end(dir, &why) == 0)
+            _exit(EXIT_SUCCESS);
+        fprintf(stderr, "prte: %s\n", why.msg);
+        _exit(EXIT_FAILURE);
+    }
     return procs_add(p, ASKER, pid, true, err);
 }
 
@@ -189,20 +196,21 @@ static void kill_all(struct procs *p, const char *dir)
     procs_kill(p, SIGKILL);
 }
 
-static void on_signal(struct procs *p, const char *dir, int times)
+/* Whether this program waits further: for the supervisor, or for the head if that has none. */
+struct attended {
+    bool supervised, head;
+    bool late; /* the head was asked to end, and has not ended: it is not waited for any more */
+};
+
+static void on_signal(struct procs *p, const char *dir, struct attended *a, int times)
 {
     struct err err = {0};
 
     if (times > 1)
         kill_all(p, dir);
-    else if (start_asker(p, dir, &err) < 0)
-        procs_kill(p, SIGTERM);
+    else
+        a->late = start_asker(p, dir, &err) < 0;
 }
-
-/* Whether this program waits further: for the supervisor, or for the head if that has none. */
-struct attended {
-    bool supervised, head;
-};
 
 static void on_end(struct procs *p, const struct procs_event *e, struct attended *a)
 {
@@ -211,8 +219,7 @@ static void on_end(struct procs *p, const struct procs_event *e, struct attended
     if (e->vpid == SUPERVISOR_VPID) {
         a->supervised = false;
     } else if (e->vpid == ASKER) {
-        if (e->wait_status)
-            procs_kill(p, SIGTERM);
+        a->late = e->wait_status != 0;
     } else if (!e->own || e->wait_status) {
         fprintf(stderr, "prte: the daemon of vpid %u %s\n", e->vpid, text);
     }
@@ -233,20 +240,22 @@ static int watch_head(struct procs *p, const char *dir, struct attended *a, stru
 
 int ldvm_attend(struct procs *p, const char *dir, struct err *err)
 {
-    struct attended a = {true, true};
+    struct attended a = {.supervised = true, .head = true};
+    struct cli_limit l;
     int signals = 0;
 
-    while (a.supervised || a.head) {
+    while (!a.late && (a.supervised || a.head)) {
         struct procs_event e;
 
         if (procs_next(p, -1, &e, err) < 0)
             return -1;
         if (e.kind == PROCS_SIGNAL)
-            on_signal(p, dir, ++signals);
+            on_signal(p, dir, &a, ++signals);
         else if (e.kind == PROCS_ENDED)
             on_end(p, &e, &a);
         if (e.kind == PROCS_ENDED && e.vpid == SUPERVISOR_VPID && watch_head(p, dir, &a, err) < 0)
             return -1;
     }
-    return ldvm_finish(dir, p, true, err);
+    l = ldvm_stop_limit(dir);
+    return ldvm_finish(dir, p, a.late ? NULL : &l, err);
 }
