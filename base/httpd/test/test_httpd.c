@@ -151,7 +151,6 @@ static void assert_has(const char *text, const char *part)
 }
 
 #define END "Connection: close\r\n\r\n"
-#define LENGTH "Content-Length: 2\r\n"
 
 static void an_unknown_path_gives_404(void **state)
 {
@@ -233,28 +232,6 @@ static void headers_over_the_limit_give_400(void **state)
     memset(value, 'x', 20000);
     request = xasprintf("GET /echo/1 HTTP/1.1\r\nX-Test: %s\r\n" END, value);
     assert_has(ask(*state, request), "HTTP/1.1 400 ");
-}
-
-/* The connection is closed, since its next bytes may belong to this body: they are not answered. */
-static void two_lengths_of_a_body_are_refused(void **state)
-{
-    static const char *const bodies[] = {
-        LENGTH LENGTH "\r\nok",
-        LENGTH "Content-Length: 3\r\n\r\nok",
-        "Content-Length: 2, 2\r\n\r\nok",
-        LENGTH "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        "Transfer-Encoding: chunked\r\n" LENGTH "\r\n0\r\n\r\n",
-        "Transfer-Encoding: identity\r\n" LENGTH "\r\nok",
-    };
-
-    for (size_t i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
-        FREE_AUTO char *request =
-            xasprintf("POST /echo/1 HTTP/1.1\r\n%sGET /echo/1 HTTP/1.1\r\n" END, bodies[i]);
-        const char *answer = ask(*state, request);
-
-        assert_has(answer, "HTTP/1.1 400 ");
-        assert_null(strstr(answer + 1, "HTTP/1.1 "));
-    }
 }
 
 static void a_body_of_exactly_the_limit_is_accepted(void **state)
@@ -773,7 +750,6 @@ int main(void)
         TEST(a_body_over_the_limit_gives_413),
         TEST(a_chunked_body_over_the_limit_gives_413),
         TEST(headers_over_the_limit_give_400),
-        TEST(two_lengths_of_a_body_are_refused),
         TEST(a_body_of_exactly_the_limit_is_accepted),
         TEST(a_body_that_is_no_json_is_explained),
         TEST(a_body_that_is_no_object_is_refused),
