@@ -522,6 +522,25 @@ static void a_rollback_does_not_wait_for_a_daemon_that_another_campaign_removes(
     }
 }
 
+/* The DVM ends when the job has. */
+static void a_grow_that_gathers_fails_when_the_dvm_shuts_down(void **arg)
+{
+    const struct api_shutdown down = {.deadline_s = 60};
+    struct world w = boot(9, 5);
+    enum api_reason reason;
+
+    (void)sim_submit(w.sim, 0, 1, 20000, 0);
+    grow(&w, "g", 6, 8);
+    sim_for(w.sim, 100);
+    assert_int_equal(core_shutdown(sim_core(w.sim, 0), &down, &reason, NULL), 0);
+    sim_drain(w.sim, 0);
+    sim_for(w.sim, 100);
+    assert_int_equal(phase(&w, "g", "the DVM shuts down"), API_PHASE_FAILED);
+    assert_string_equal(check_failed(w.check), "");
+    sim_destroy(w.sim);
+    check_destroy(w.check);
+}
+
 static void c12_a_grow_can_be_cancelled_until_it_is_wired(void **arg)
 {
     struct world w = boot(9, 5);
@@ -693,6 +712,7 @@ int main(void)
         cmocka_unit_test(c12_a_grow_above_the_largest_size_is_refused_and_changes_nothing),
         cmocka_unit_test(a_campaign_beyond_the_limit_is_refused_until_another_has_ended),
         cmocka_unit_test(a_rollback_does_not_wait_for_a_daemon_that_another_campaign_removes),
+        cmocka_unit_test(a_grow_that_gathers_fails_when_the_dvm_shuts_down),
         cmocka_unit_test(c12_a_grow_can_be_cancelled_until_it_is_wired),
         cmocka_unit_test(c9_a_shrink_cancels_a_grow_that_it_leaves_no_room_for),
         cmocka_unit_test(c9_a_shrink_cancelled_while_a_grow_rolls_back_leaves_no_daemon_draining),
