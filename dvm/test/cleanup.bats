@@ -359,6 +359,9 @@ slow_cleanup() {
 
 slow_stop() { LD_PRELOAD=$repo/build/probe/cleaner_shim.so prte stop; }
 
+# Standard input without the lines that `prte stop` writes while it waits for daemons: a slow machine has them.
+no_waits() { grep -v '^prte: waits for the daemons of vpids ' || true; }
+
 notice="prte: removing what jobs registered for cleanup with the killed daemons of vpids 1: waiting for at most 60 s"
 
 @test "killed: prte stop reports a cleanup that takes long, with its limit, and waits for its end" {
@@ -367,13 +370,13 @@ notice="prte: removing what jobs registered for cleanup with the killed daemons 
     slow_stop > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/says" 3>&- &
     stop=$!
     exec {fd}< "$BATS_TEST_TMPDIR/says"
-    read -r -t "$limit" -u "$fd" line
+    while read -r -t "$limit" -u "$fd" line && [ -z "$(no_waits <<< "$line")" ]; do :; done
     [ "$line" = "$notice" ]
     [ -e "$BATS_TEST_TMPDIR/rules/file/f" ]
     [ -e "$DVM_SESSION_DIR" ]
     : > "$CLEANER_GATE"
     wait "$stop"
-    [ -z "$(cat <&"$fd")" ]
+    [ -z "$(no_waits <&"$fd")" ]
     client check "$BATS_TEST_TMPDIR/rules" file
     [ ! -e "$DVM_SESSION_DIR" ]
 }
@@ -382,9 +385,7 @@ notice="prte: removing what jobs registered for cleanup with the killed daemons 
     slow_cleanup
     CLEANER_S=2 run --separate-stderr slow_stop
     [ "$status" -eq 0 ]
-    [ "${stderr_lines[0]}" = "$notice" ]
-    [ "${stderr_lines[1]}" = "prte: paths that jobs registered for cleanup stay: not removed in time" ]
-    [ "${#stderr_lines[@]}" -eq 2 ]
+    [ "$(no_waits <<< "$stderr")" = "$notice"$'\n'"prte: paths that jobs registered for cleanup stay: not removed in time" ]
     [ -e "$BATS_TEST_TMPDIR/rules/file/f" ]
     [ ! -e "$DVM_SESSION_DIR" ]
 }
