@@ -52,6 +52,8 @@ start_beside() {
     prte=$!
 }
 
+no_daemons() { [ -z "$(daemons)" ]; }
+
 # fails_with LINE: that prte ends with this line, and leaves nothing.
 fails_with() {
     local rc=0
@@ -60,7 +62,7 @@ fails_with() {
     [ "$rc" -eq 1 ]
     grep -qx "prte: $1" "$said"
     [ ! -e "$DVM_SESSION_DIR/local.json" ]
-    [ -z "$(daemons)" ]
+    eventually no_daemons
 }
 
 @test "prte start says which members have not joined, how long it waits for them, and leaves nothing" {
