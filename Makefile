@@ -287,6 +287,7 @@ soak-links: all ## 1,000 random faults of the links of a local DVM, 10 minutes; 
 
 local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
 	@$(BATS) $(filter-out $(ATTACK_BATS),$(LOCAL_BATS))
+	@$(if $(OWN_NET),,echo "# no network namespace can be made here: the tests of attacks use this host's network")
 	@$(OWN_NET) $(BATS) $(ATTACK_BATS)
 
 api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs cannot be had)
