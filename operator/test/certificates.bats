@@ -196,6 +196,8 @@ of_one_authority() {
     becomes '{.status.conditions[?(@.type=="Available")].status}' True
 }
 
+head_trusts_two() { [ "$(authorities head)" -eq 2 ]; }
+
 @test "a lost authority is replaced, also together with a certificate, and the cluster stays Available" {
     running 2 '"security": {"overlapSeconds": 10}'
     kubelet
@@ -204,7 +206,7 @@ of_one_authority() {
     start_operator
     appears secret/x-ca
     appears secret/x-member
-    [ "$(authorities head)" -eq 2 ]
+    until_true 10 head_trusts_two
     until_true 60 of_one_authority
     becomes '{.status.conditions[?(@.type=="Available")].status}' True
     scale 3
