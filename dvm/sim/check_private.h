@@ -216,13 +216,13 @@ struct check {
     uint64_t fold_life;              /* and of the last one that began a fold on its disk */
     uint64_t size_sequence;          /* the last one that was in force */
     bool older;                      /* the head goes on with older records than others have seen */
-    size_t unsure_jobs;              /* the first ones, submitted until then */
     bool from_former; /* a former head has sent the frame, and the member knows its heir */
     bool left_before; /* the member was leaving before that frame */
     bool two_heads;   /* a former head has run beside its heir */
     struct buf state_own, state_folded;
     uint64_t journal_random;
     size_t journal_skip; /* records until the next comparison */
+    size_t unsure_jobs;  /* the first ones, submitted before the head took older records */
 };
 
 uint64_t check_digest(const struct members *m);

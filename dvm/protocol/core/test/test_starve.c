@@ -14,7 +14,6 @@
 #include "dvm/sim/check.h"
 #include "dvm/sim/sim.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -264,23 +263,23 @@ static void a_shrink_target_that_joins_again_has_lost_its_earlier_epoch(void **s
  * the number of such events. */
 static unsigned count_joint_losses(struct sim *s)
 {
-    unsigned joint = 0;
+    static const char joint[] = "lost together with ";
+    unsigned n = 0;
 
     for (uint64_t i = 1; i < core_event_next(sim_core(s, 0)); i++) {
         const struct api_event *e = core_event(sim_core(s, 0), i), *x;
-        unsigned others, same = 0;
+        unsigned same = 0;
 
-        if (e->type != API_EVENT_DAEMON_LOST ||
-            sscanf(e->cause, "lost together with %u others", &others) != 1)
+        if (e->type != API_EVENT_DAEMON_LOST || strncmp(e->cause, joint, strlen(joint)) != 0)
             continue;
-        joint++;
+        n++;
         for (uint64_t k = 1; k < core_event_next(sim_core(s, 0)); k++) {
             x = core_event(sim_core(s, 0), k);
             same += x->type == API_EVENT_DAEMON_LOST && strcmp(x->cause, e->cause) == 0;
         }
-        assert_int_equal(others, same - 1);
+        assert_int_equal(strtoul(e->cause + strlen(joint), NULL, 10), same - 1);
     }
-    return joint;
+    return n;
 }
 
 /* A rack without power: parents and children at once, which do not return. */
