@@ -75,7 +75,7 @@ fails_with() {
 
 @test "prte start says which members have not been started, and how long it waits for them" {
     start_beside 'case "$*" in *"--vpid 10 "*) echo $$ > "'"$BATS_TEST_TMPDIR/hung"'"; exec tail -f /dev/null ;; esac'
-    eventually grep -qx "prte: waits for the daemons of vpids 10-10 to be started, for at most 60 s" "$said"
+    eventually grep -qx "prte: waits for the daemon of vpid 10 to be started, for at most 60 s" "$said"
     kill -KILL "$(< "$BATS_TEST_TMPDIR/hung")"
     fails_with "the process that forks the daemons of vpids 10 to 10 was ended by signal 9 (Killed)"
 }

@@ -91,13 +91,18 @@ teardown() { end_dvm; }
         "$BATS_TEST_TMPDIR/resize"
 }
 
+# has_waited PID TIMES: it has slept so many times, and been woken.
+has_waited() { [ "$(awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$1/status")" -ge "$2" ]; }
+
 @test "a resize whose head is quiet for long goes on while the jobs run" {
     start_dvm 2 --slots 1
     hold_job one 2
-    prte resize 1 > "$BATS_TEST_TMPDIR/resize" &
-    local resize=$!
-    read -r -t 25 _ <> <(:) || true # time in which the head has no event, and answers twice
-    kill -0 "$resize"
+    "$bin/prte" resize 1 > "$BATS_TEST_TMPDIR/resize" 3>&- &
+    local resize=$! before
+    eventually grep -q Draining "$BATS_TEST_TMPDIR/resize"
+    before=$(awk '/^voluntary_ctxt_switches/ { print $2 }' "/proc/$resize/status")
+    # Twice for an event that does not come, and for an answer of the head.
+    eventually has_waited "$resize" $((before + 4))
     release_job one 2
     end_job one
     [ "$code" -eq 0 ]

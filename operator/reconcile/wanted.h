@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a pass knows of the objects that a cluster should have, without building them. */
+/* Fingerprints of the objects that a cluster should have. With them a pass builds no object that it
+ * does not apply. */
 #ifndef OPERATOR_RECONCILE_WANTED_H
 #define OPERATOR_RECONCILE_WANTED_H
 

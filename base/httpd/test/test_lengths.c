@@ -16,7 +16,7 @@ static void on_request(struct httpd_req *req, void *arg)
     httpd_reply_text(req, 200, "text/plain", "taken");
 }
 
-/* What a server answers, until it closes the connection. */
+/* The bytes that a server sends until it closes the connection. */
 static struct buf answer_to(const char *request)
 {
     struct httpd_opts opts = {

@@ -158,7 +158,7 @@ static int next_line(struct cli_conn *c, int other_fd, struct cli_limit *l, char
     return got;
 }
 
-/* timeout_ms < 0: no limit that anybody lives to see. */
+/* timeout_ms < 0: none, in effect. */
 static struct cli_limit timeout_limit(int timeout_ms)
 {
     return cli_limit_begin(cli_now_ms(), timeout_ms < 0 ? INT64_MAX / 2 : timeout_ms, NULL, NULL);

@@ -11,8 +11,8 @@
  * this program, which watches them by pidfds (procs.c).
  *
  * Failures: prted cannot be executed, a server ends too soon, or it reports no further member for
- * REPORT_MS and is killed. Members that exist are added also
- * after an error, so that the caller can end them. */
+ * REPORT_MS and is killed. Members that exist are added also after an error, so that the caller can
+ * end them. */
 #include "dvm/tools/ldvm/procs.h"
 
 #include "base/buf/buf.h"
@@ -200,7 +200,9 @@ static char *show_unreported(void *arg)
 {
     const struct server *s = arg;
 
-    return xasprintf("the daemons of vpids %u-%u to be started", s->next, s->last);
+    return s->next == s->last
+               ? xasprintf("the daemon of vpid %u to be started", s->last)
+               : xasprintf("the daemons of vpids %u-%u to be started", s->next, s->last);
 }
 
 /* Waits until it has reported a member or ended. */

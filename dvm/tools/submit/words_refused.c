@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 const struct words_refused words_refused[] = {
-    /* Which daemons */
+    /* The choice of daemons */
     {"hostfile machinefile machine nodefile default-hostfile -f -F",
      "prun reads no file with hosts; --host LIST names daemons"},
     {"nodes", "--host LIST or --map-by node choose where ranks run"},
@@ -32,7 +32,7 @@ const struct words_refused words_refused[] = {
      "a DVM is one set of daemons; --dvm names it"},
     {"dvm-uri report-uri", "--dvm DIR|SOCKET|HOST[:PORT] names the DVM"},
 
-    /* Where the ranks run on them */
+    /* The places of the ranks */
     {"rankfile rf cpu-list cpu-set slot-list hint extra-node-info -B sockets-per-node "
      "cores-per-socket threads-per-core",
      "--map-by, --rank-by and --bind-to choose where ranks run"},
@@ -56,7 +56,7 @@ const struct words_refused words_refused[] = {
      "the limits of the daemons' pods hold for ranks"},
     {"network iface", "ranks have the networks of their daemon's pod or host"},
 
-    /* What the ranks get */
+    /* Environment, directory and files of the ranks */
     {"export genvall envall preserve-env preserve-slurm-env -E",
      "the environment is passed on; -x VAR[=VALUE] adds to it"},
     {"genv env export-file", "-x VAR=VALUE sets a variable"},

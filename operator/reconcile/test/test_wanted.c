@@ -21,7 +21,7 @@ struct fix {
     struct wanted w;
 };
 
-static void decode(struct fix *f)
+static void decode_cluster(struct fix *f)
 {
     struct err err = {0};
 
@@ -32,7 +32,7 @@ static void decode(struct fix *f)
 
 static bool refresh(struct fix *f)
 {
-    decode(f);
+    decode_cluster(f);
     return wanted_refresh(&f->w, f->object, &f->c, IMAGE);
 }
 
@@ -80,7 +80,7 @@ static void a_change_of_the_size_builds_no_object(void **state)
     assert_memory_equal(&f->w, &before, sizeof(before));
 }
 
-/* Each field of the spec that an object depends on, and the label of a queue. */
+/* Fields of all parts of the spec, and the label of a queue. */
 static void each_other_change_builds_the_objects_anew(void **state)
 {
     static const char *const parts[] = {

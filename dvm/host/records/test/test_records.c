@@ -19,6 +19,8 @@
 #include <unistd.h>
 
 static char dir[] = "/tmp/records-XXXXXX";
+#define TMP_BYTES 80
+
 static char path[64];
 
 static struct records *open_file(struct buf *all)
@@ -158,15 +160,21 @@ static void a_write_that_fails_removes_the_file(void **state)
     records_close(r);
 }
 
+/* A directory stands where a snapshot is written. */
+static void block_snapshots(char tmp[TMP_BYTES])
+{
+    snprintf(tmp, TMP_BYTES, "%s.tmp", path);
+    assert_int_equal(mkdir(tmp, 0700), 0);
+}
+
 static void a_snapshot_that_cannot_be_written_leaves_the_groups(void **state)
 {
     BUF_AUTO struct buf all = {0};
     struct records *r = open_file(&all);
     struct err err = {0};
-    char tmp[80];
+    char tmp[TMP_BYTES];
 
-    snprintf(tmp, sizeof(tmp), "%s.tmp", path);
-    assert_int_equal(mkdir(tmp, 0700), 0);
+    block_snapshots(tmp);
     put(r, "one");
     assert_int_equal(records_compact(r, "all", 3, &err), -1);
     assert_non_null(strstr(err.msg, tmp));
@@ -182,10 +190,9 @@ static void a_first_snapshot_that_cannot_be_written_removes_the_file(void **stat
     BUF_AUTO struct buf all = {0};
     struct records *r = open_file(&all);
     struct err err = {0};
-    char tmp[80];
+    char tmp[TMP_BYTES];
 
-    snprintf(tmp, sizeof(tmp), "%s.tmp", path);
-    assert_int_equal(mkdir(tmp, 0700), 0);
+    block_snapshots(tmp);
     put(r, "older");
     assert_int_equal(records_replace(r, "all", 3, &err), -1);
     assert_non_null(strstr(err.msg, tmp));

@@ -106,7 +106,7 @@ static int put_bytes(const char *text, struct err *err)
     return records_put(records, text, strlen(text), err);
 }
 
-static void put(const char *text)
+static void put_text(const char *text)
 {
     struct err err = {0};
 
@@ -158,11 +158,11 @@ static void no_call_waits_for_a_volume_that_hangs(void **state)
 {
     struct err err = {0};
 
-    put("one");
+    put_text("one");
     wait_for_write(1);
     assert_int_equal(records_compact(records, "all", 3, &err), 0);
     assert_int_equal(records_replace(records, "new", 3, &err), 0);
-    put("er");
+    put_text("er");
     assert_true(records_there(records));
     allow_writes(UINT32_MAX);
     close_records();
@@ -199,8 +199,8 @@ static void a_snapshot_is_not_counted_as_bytes_that_wait(void **state)
     struct err err = {0};
 
     assert_int_equal(records_compact(records, part, RECORDS_BEHIND_BYTES + 1, &err), 0);
-    put("one");
-    put("two");
+    put_text("one");
+    put_text("two");
     assert_true(records_there(records));
 }
 
@@ -208,7 +208,7 @@ static void a_volume_that_has_not_answered_in_time_is_given_up_once(void **state
 {
     struct err err = {0};
 
-    put("one");
+    put_text("one");
     wait_for_write(1);
     clock_run_for(loop, RECORDS_SILENT_MS - 1);
     assert_true(records_there(records));
@@ -228,7 +228,7 @@ static void a_volume_that_has_not_answered_in_time_is_given_up_once(void **state
 static void a_write_that_fails_after_the_volume_was_given_up_is_not_reported(void **state)
 {
     failing = 1;
-    put("one");
+    put_text("one");
     wait_for_write(1);
     clock_run_for(loop, 2ul * RECORDS_SILENT_MS);
     assert_int_equal(failures, 1);
@@ -254,7 +254,7 @@ static void bytes_that_were_written_do_not_wait(void **state)
 static void a_volume_that_is_slow_but_answers_is_kept(void **state)
 {
     for (unsigned n = 0; n < 6; n++)
-        put("x");
+        put_text("x");
     for (unsigned n = 1; n <= 6; n++) {
         wait_for_write(n);
         clock_run_for(loop, RECORDS_SILENT_MS - 1);
@@ -271,12 +271,12 @@ static void a_volume_that_nothing_waits_for_is_not_given_up(void **state)
 
     failing = 2;
     allow_writes(UINT32_MAX);
-    put("one");
+    put_text("one");
     assert_int_equal(records_compact(records, "all", 3, &err), 0);
     run_until_failure(); /* nothing waits from now on */
     clock_run_for(loop, 5ul * RECORDS_SILENT_MS);
     assert_true(records_there(records));
-    put("two");
+    put_text("two");
     close_records();
     assert_int_equal(failures, 1);
     assert_content("onetwo");
@@ -290,9 +290,9 @@ static void a_group_that_cannot_be_written_is_reported_and_the_file_is_removed(v
 
     failing = 2;
     allow_writes(UINT32_MAX);
-    put("one");
-    put("two");
-    put("three"); /* follows a gap */
+    put_text("one");
+    put_text("two");
+    put_text("three"); /* follows a gap */
     run_until_failure();
     assert_false(records_there(records));
     assert_non_null(strstr(failure.msg, "which is removed"));
@@ -309,7 +309,7 @@ static void a_snapshot_after_a_group_that_was_not_written_makes_no_file(void **s
     struct err err = {0};
 
     failing = 1;
-    put("one");
+    put_text("one");
     wait_for_write(1);
     assert_int_equal(records_compact(records, "all", 3, &err), 0);
     allow_writes(UINT32_MAX);
@@ -324,13 +324,13 @@ static void a_snapshot_that_cannot_be_written_is_reported_and_the_groups_stay(vo
 
     failing = 2;
     allow_writes(UINT32_MAX);
-    put("one");
+    put_text("one");
     assert_int_equal(records_compact(records, "all", 3, &err), 0);
-    put("two");
+    put_text("two");
     run_until_failure();
     assert_true(records_there(records));
     assert_non_null(strstr(failure.msg, strerror(EDQUOT)));
-    put("three");
+    put_text("three");
     close_records();
     assert_int_equal(failures, 1);
     assert_content("onetwothree");
@@ -353,7 +353,7 @@ a_first_snapshot_that_cannot_be_written_is_reported_and_the_file_is_removed(void
 static void a_failure_is_reported_at_the_end_too(void **state)
 {
     failing = 1;
-    put("one");
+    put_text("one");
     allow_writes(UINT32_MAX);
     close_records();
     assert_int_equal(failures, 1);
@@ -366,9 +366,9 @@ static void the_removal_is_not_overtaken_by_a_write(void **state)
 {
     struct err err = {0};
 
-    put("one");
+    put_text("one");
     wait_for_write(1);
-    put("two");
+    put_text("two");
     assert_int_equal(records_compact(records, "all", 3, &err), 0);
     records_remove(records);
     assert_int_equal(put_bytes("three", &err), 0);
@@ -385,9 +385,9 @@ static void the_end_waits_for_what_is_not_written_yet(void **state)
 {
     pthread_t other;
 
-    put("one");
-    put("two");
-    put("three");
+    put_text("one");
+    put_text("two");
+    put_text("three");
     assert_int_equal(pthread_create(&other, NULL, release_volume, NULL), 0);
     close_records();
     pthread_join(other, NULL);
@@ -416,8 +416,8 @@ static void the_end_does_not_wait_long_for_a_volume_that_hangs_and_says_so_in_on
     struct records *r = NULL;
     char text[1024];
 
-    put("one");
-    put("two");
+    put_text("one");
+    put_text("two");
     wait_for_write(1);
     bound_passes = true;
     close_and_read_log(text, sizeof(text));

@@ -37,7 +37,7 @@ struct resize_request requests_release(uint32_t count);
 /* By a tool at that daemon, unless the request names another process. Returns its number. */
 uint64_t requests_send(struct requests *w, uint32_t vpid, struct resize_request a);
 const struct heard *requests_answer(struct requests *w, uint64_t req); /* within 200 ms */
-/* Who has asked for the campaign, without the names. */
+/* The requester in the record of the campaign, without its texts. */
 struct api_requester requests_asker(struct requests *w, const char *id, enum api_phase *phase);
 void requests_assert_end(struct requests *w, const char *id, enum api_phase phase,
                          enum api_told told);

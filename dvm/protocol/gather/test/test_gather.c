@@ -539,7 +539,7 @@ static void a_group_s_name_is_not_asked_about(void **state)
 }
 
 /* Of no job, so anybody is believed. */
-static size_t invented(char *sig, size_t size, unsigned i)
+static size_t invented_signature(char *sig, size_t size, unsigned i)
 {
     return (size_t)snprintf(sig, size, "n%u", i);
 }
@@ -556,10 +556,10 @@ static void a_daemon_that_invents_collectives_keeps_nobody_out(void **state)
     launch(&w, "x.1");
     start(&w, 1, sig, len, both, 2, "d");
     for (unsigned i = 0; i < 2 * GATHER_TOLD_MAX; i++)
-        contribute(&w, 2, none, invented(none, sizeof(none), i), "x");
+        contribute(&w, 2, none, invented_signature(none, sizeof(none), i), "x");
     assert_int_equal(gather_running(w.gather), 1 + GATHER_TOLD_MAX);
-    contribute(&w, 2, none, invented(none, sizeof(none), 0), "one that waits already");
-    contribute(&w, 1, none, invented(none, sizeof(none), 2 * GATHER_TOLD_MAX), "x");
+    contribute(&w, 2, none, invented_signature(none, sizeof(none), 0), "one that waits already");
+    contribute(&w, 1, none, invented_signature(none, sizeof(none), 2 * GATHER_TOLD_MAX), "x");
     assert_int_equal(gather_running(w.gather), 2 + GATHER_TOLD_MAX);
     contribute(&w, 1, sig, len, "data");
     assert_int_equal(answers(&w, &lost), 1);
@@ -577,12 +577,12 @@ static void c25_a_daemon_that_invents_outcomes_displaces_only_its_own(void **sta
     make_checking(&w);
     start(&w, 1, sig, names(sig, "x.1", NULL, GATHER_RANK_ALL), both, 1, "alone");
     assert_int_equal(answers(&w, &lost), 1);
-    tell(&w, 1, none, invented(none, sizeof(none), 0), 1, GATHER_LOST);
+    tell(&w, 1, none, invented_signature(none, sizeof(none), 0), 1, GATHER_LOST);
     for (unsigned i = 1; i <= 3 * GATHER_TOLD_MAX; i++)
-        tell(&w, 2, none, invented(none, sizeof(none), i), 1, GATHER_LOST);
+        tell(&w, 2, none, invented_signature(none, sizeof(none), i), 1, GATHER_LOST);
     assert_int_equal(gather_signatures(w.gather), 2 + GATHER_TOLD_MAX);
     for (unsigned i = 0; i <= 3 * GATHER_TOLD_MAX; i += 3 * GATHER_TOLD_MAX) {
-        start(&w, 2, none, invented(none, sizeof(none), i), both, 2, "d");
+        start(&w, 2, none, invented_signature(none, sizeof(none), i), both, 2, "d");
         assert_int_equal(answers(&w, &lost), 1);
         assert_int_equal(lost, 1);
     }

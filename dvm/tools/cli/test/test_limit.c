@@ -13,7 +13,7 @@
 
 #define BEGIN_MS 5000
 
-/* What would be waited for; counts the notices. */
+/* The text of a notice. Counts the notices. */
 static char *count_notice(void *arg)
 {
     ++*(int *)arg;
