@@ -80,7 +80,6 @@ struct rml {
     struct epoch epoch;       /* our own epoch */
     uint64_t stale;           /* frames refused */
     uint64_t circled;         /* frames that had made FRAME_HOPS_MAX hops and were not passed on */
-    uint64_t unrelayed;       /* frames without a session to their next hop, or room in it */
     bool no_room;             /* a frame of this daemon has met a full neighbour */
 };
 
@@ -497,9 +496,8 @@ static void relay_frame(struct rml *r, const struct frame *f, const uint8_t *dat
 
     if (f->hops >= FRAME_HOPS_MAX)
         r->circled++;
-    else if (!k ||
-             hops_relay(r->hops, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES) < 0)
-        r->unrelayed++;
+    else if (k)
+        (void)!hops_relay(r->hops, k, f, data + FRAME_HEADER_BYTES, len - FRAME_HEADER_BYTES);
 }
 
 /* A frame of a later membership version waits, while there is room. */
