@@ -10,7 +10,7 @@ begun=0
 STEP_GRACE=${STEP_GRACE:-20} # seconds between a request to end and SIGKILL
 
 took() { printf '%d min %d s' $(($1 / 60)) $(($1 % 60)); }
-row() { table+=("$(printf '%-12s %5d s  %s' "$1" $((SECONDS - begun)) "$2")"); }
+row() { table+=("$(printf '%-12s %5d s  %s' "$1" "$2" "$3")"); } # NAME SECONDS RESULT
 
 # gone PID SECONDS: it has ended within the time. In the background, so that a signal to the run takes effect at once.
 gone() {
@@ -51,7 +51,7 @@ step() {
     echo "=== $name (after $(took "$SECONDS"))"
     if [ "$left" -le 0 ]; then
         failed=1
-        row "$name" "NOT RUN: the run has had its $(took "$run_seconds")"
+        row "$name" 0 "NOT RUN: the run has had its $(took "$run_seconds")"
         return 1
     fi
     running=$name
@@ -77,7 +77,7 @@ step() {
         end_step
         kill "$tee" 2> /dev/null
     fi
-    row "$name" "$result"
+    row "$name" $((SECONDS - begun)) "$result"
     running=
     [ "$result" = ok ] || failed=1
     [ "$result" = ok ]
@@ -85,7 +85,7 @@ step() {
 
 # report: the results, printed at any end of the run.
 report() {
-    [ -z "$running" ] || row "$running" "STOPPED by a signal"
+    [ -z "$running" ] || row "$running" $((SECONDS - begun)) "STOPPED by a signal"
     printf '\n'
     printf '%s\n' "${table[@]}"
     echo "in all: $(took "$SECONDS")"
