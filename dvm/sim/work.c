@@ -241,7 +241,7 @@ bool work_client_gone(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX])
         return false;
     snprintf(text, WORK_TEXT_MAX, "the submitter of job %zu is gone", job);
     sim_job_forget(w->sim, job);
-    core_time(sim_core(w->sim, vpid), sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, vpid);
     core_client_gone(sim_core(w->sim, vpid), (uint32_t)job);
     sim_drain(w->sim, vpid);
     return true;
@@ -260,7 +260,7 @@ bool work_signal(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX])
         permit_end(w, job, exit_code_of_signal(signum));
         permit_end(w, job, exit_code_of_signal(SIGTERM)); /* of ranks that are ended in time */
     }
-    core_time(sim_core(w->sim, vpid), sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, vpid);
     core_client_signal(sim_core(w->sim, vpid), (uint32_t)job, signum);
     sim_drain(w->sim, vpid);
     return true;
@@ -277,7 +277,7 @@ bool work_abort(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX])
         return false;
     snprintf(name, sizeof(name), "%s", nspace);
     snprintf(text, WORK_TEXT_MAX, "rank %u of job %s aborts", rank, name);
-    core_time(sim_core(w->sim, vpid), sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, vpid);
     core_abort(sim_core(w->sim, vpid), name, rank, ABORT_CODE, ABORT_TEXT);
     sim_drain(w->sim, vpid);
     return true;
@@ -296,7 +296,7 @@ static void kill_job(struct work *w, size_t job)
     uint32_t home = sim_job_home(w->sim, job);
 
     permit_end(w, job, exit_code_of_signal(SIGKILL)); /* a member may come before the signal */
-    core_time(sim_core(w->sim, home), sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, home);
     core_client_signal(sim_core(w->sim, home), (uint32_t)job, SIGKILL);
     sim_drain(w->sim, home);
 }
@@ -331,6 +331,17 @@ static bool is_code_of(const struct sim_job *k, const struct ends *e, int code)
     return code == k->exit_code || (k->exit_code == EXIT_CODE_LOST && code == e->expected);
 }
 
+/* The submitter of a spawned job is gone: the job ends, or goes on. It may have had no name yet. */
+static bool is_right_without_submitter(const struct ends *e, const struct sim_job *k,
+                                       const struct sim_job *j)
+{
+    if (!*e->parent || (*k->nspace && !k->gone))
+        return false;
+    return (j->exit_code == EXIT_CODE_CANCELLED &&
+            strstr(j->text, ": its submitter has disconnected")) ||
+           (!*k->nspace && j->exit_code == e->expected && strstr(j->text, "spawned job "));
+}
+
 /* It ended with its parent, or with the code of a job that it, or one of its own, has spawned. */
 static bool is_right_in_family(const struct work *w, const struct ends *e, const struct sim_job *j)
 {
@@ -345,9 +356,8 @@ static bool is_right_in_family(const struct work *w, const struct ends *e, const
         if (*w->ends[i].parent && strstr(j->text, named) &&
             (!k->done || is_code_of(k, &w->ends[i], j->exit_code)))
             return true;
-        if (*w->ends[i].parent && !*k->nspace && j->exit_code == EXIT_CODE_CANCELLED &&
-            strstr(j->text, ": its submitter has disconnected"))
-            return true; /* it was gone before it knew the name */
+        if (is_right_without_submitter(&w->ends[i], k, j))
+            return true;
     }
     return false;
 }

@@ -280,6 +280,21 @@ static void an_ended_parent_ends_its_children_when_its_submitter_disconnects(voi
     dvm_free(d);
 }
 
+/* The rank that has spawned it is gone, nobody has sent a signal. */
+static void a_spawned_job_whose_submitter_disconnects_is_not_ended_by_the_user(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 1, "1000", "0", plain);
+    spawn(d, 9, job(d)->nspace, "1000");
+    spawn(d, 10, sim_job(d->sim, 9)->nspace, "100000");
+    sim_for(d->sim, 2000);
+    core_client_gone(core_of(d, 2), 9);
+    settle(d, 2);
+    assert_ends(d, EXIT_CODE_CANCELLED, "spawned jobs were ended: its submitter has disconnected");
+    dvm_free(d);
+}
+
 /* The first cause is recorded; another record would be refused with an error. */
 static void a_further_signal_to_an_ended_parent_changes_nothing(void **state)
 {
@@ -395,6 +410,7 @@ int main(void)
         cmocka_unit_test(a_spawned_job_that_is_lost_with_its_submitter_ends_its_parent_as_lost),
         cmocka_unit_test(an_ended_parent_ends_its_children_at_the_request_of_its_user),
         cmocka_unit_test(an_ended_parent_ends_its_children_when_its_submitter_disconnects),
+        cmocka_unit_test(a_spawned_job_whose_submitter_disconnects_is_not_ended_by_the_user),
         cmocka_unit_test(a_further_signal_to_an_ended_parent_changes_nothing),
     };
 

@@ -142,7 +142,7 @@ static void fail_family(struct jobs *js, struct job *parent, int code, const cha
 
 static bool ends_jobs(int signum)
 {
-    return signum == 0 || signum == SIGTERM || signum == SIGINT || signum == SIGKILL;
+    return signum == SIGTERM || signum == SIGINT || signum == SIGKILL;
 }
 
 /* The submitter sends a signal for the ranks, or has departed (signal 0). */
@@ -154,8 +154,10 @@ void job_signal(struct jobs *js, const struct msg_signal *m)
     if (!j)
         return;
     if (job_state_over(j->kept->state)) {
-        if (ends_jobs(signum)) /* prun waits for the children */
-            fail_family(js, j, exit_code_of_signal(signum ? signum : SIGTERM), "by the user");
+        if (signum == 0) /* prun waited for the children */
+            fail_family(js, j, EXIT_CODE_CANCELLED, "its submitter has disconnected");
+        else if (ends_jobs(signum))
+            fail_family(js, j, exit_code_of_signal(signum), "by the user");
     } else if (signum == SIGKILL && job_sent(j)) {
         job_fail(js, j, JOB_EV_KILL, exit_code_of_signal(SIGKILL), "ended by the user");
         if (j->kept->result.failure == JOB_EV_KILL && j->kept->result.exit_code > 128)
