@@ -151,17 +151,7 @@ static void begin_removal(const struct check *c, struct seen_campaign *k,
     }
 }
 
-/* Nobody heard of broken links while there was no head, or while it hung. */
-static uint64_t cut_since(const struct check *c, const struct seen_campaign *k)
-{
-    uint64_t hung_ms = sim_now(c->sim) - sim_ran_ms(c->sim, VPID_HEAD);
-    uint64_t before_ms = sim_heirs(c->sim) ? 2 * sim_faults(c->sim).head_absence_ms : hung_ms;
-
-    return k->removes_since > before_ms ? k->removes_since - before_ms : 0;
-}
-
-/* It runs in the epoch that the shrink removes, and has not processed that. The daemon above may
- * have lost it while that one was cut off itself, so that it could not report it. */
+/* It runs in the epoch that the shrink removes, and has not processed that. */
 static bool is_unheard(const struct check *c, const struct seen_campaign *k,
                        const struct resize_target *t)
 {
@@ -170,7 +160,6 @@ static bool is_unheard(const struct check *c, const struct seen_campaign *k,
 
     return x && k->own[t->vpid / 64] >> t->vpid % 64 & 1 &&
            epoch_eq(core_inspect_epoch(x), t->epoch) && core_state(x) == CORE_WIRED &&
-           !check_was_cut(c, &id, cut_since(c, k), sim_faults(c->sim).head_absence_ms) &&
            !check_was_lost(c, &id);
 }
 

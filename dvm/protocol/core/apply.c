@@ -112,7 +112,6 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
     if (up)
         neigh_say(c, up, &left);
     rml_each_unacked(c->rml, VPID_HEAD, CLASS_CONTROL, repeat_departure, c);
-    neigh_removed(c, m);
     close_leaving(c, m);
     core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);
     client_turn_away_all(c, "left the DVM");
@@ -157,7 +156,6 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
     for (size_t i = 0; i < m->ntargets; i++)
         apply_forget_peer(c, m->targets[i].vpid, m->why);
     if (shrink) {
-        neigh_removed(c, m);
         close_leaving(c, m);
     } else {
         close_lost(c, m);

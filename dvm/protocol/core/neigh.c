@@ -70,7 +70,7 @@ static void missing_set(struct core *c, uint32_t vpid, struct epoch epoch, uint6
         return; /* the first loss counts */
     }
     x->id = (struct msg_target){vpid, epoch};
-    x->broke = x->mute = x->hung = false;
+    x->mute = x->hung = false;
     x->due_ms = c->out.now_ms + grace_ms;
 }
 
@@ -95,21 +95,6 @@ static void tell_departure(struct core *c, struct msg_departed who)
         core_send(c, VPID_HEAD, CLASS_CONTROL, &gone);
     else if (up)
         neigh_say(c, up, &left);
-}
-
-/* The command cannot reach a target whose link is broken. When it calls again, REFUSE says that it
- * has left. Until then it has no route, so nobody needs to wait for it. */
-void neigh_removed(struct core *c, const struct msg_remove *m)
-{
-    for (size_t i = 0; i < m->ntargets; i++) {
-        struct msg_departed who = {.who = m->targets[i], .link_closed = true};
-        struct missing *x = missing_find(c, who.who.vpid);
-
-        if (!x || !x->broke || !epoch_eq(x->id.epoch, who.who.epoch))
-            continue;
-        missing_drop(c, x);
-        tell_departure(c, who);
-    }
 }
 
 static void tell_loss(struct core *c, struct msg_target who, const char *why)
@@ -314,7 +299,7 @@ static enum link_loss_whose who_is(const struct core *c, const struct neighbour 
         return LOSS_OF_MEMBER;
     if (k->joining)
         return LOSS_OF_JOINER;
-    return m && epoch_eq(members_epoch(&c->members, m), k->epoch) &&
+    return m && epoch_eq(members_epoch(&c->members, m), k->epoch) && k->left &&
                    (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED)
                ? LOSS_OF_LEAVER
                : LOSS_OF_STRANGER;
@@ -340,7 +325,6 @@ static void lost_below(struct core *c, const struct neighbour *k, enum link_loss
                         what == LOSS_AFTER_BYE ? c->opts.ack_ms : c->opts.reconnect_ms);
             struct missing *x = missing_find(c, k->vpid);
 
-            x->broke = what == LOSS_BY_BREAK;
             x->mute = k->silent;
             if (k->silent && k->orphaned)
                 missing_is_hung(c, x);
@@ -571,8 +555,10 @@ static void take_left(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct msg_target who = m->left.who;
     struct msg gone = {.type = MSG_GONE, .gone = m->left};
+    bool itself = who.vpid == k->vpid && epoch_eq(who.epoch, k->epoch);
 
-    if (core_is_head(c) && !(who.vpid == k->vpid && epoch_eq(who.epoch, k->epoch)))
+    k->left |= itself;
+    if (core_is_head(c) && !itself)
         head_msg(c->head, k->vpid, &gone);
     else
         tell_departure(c, m->left);
@@ -591,6 +577,7 @@ static void take_bye_of_refused(struct core *c, struct neighbour *k, struct msg 
 {
     if (core_is_head(c))
         head_lost(c->head, k->vpid, k->epoch, "a new process of this vpid has called the head");
+    k->left = true;
     neigh_end(c, k, "refused");
 }
 

@@ -36,6 +36,7 @@ struct neighbour {
     bool incoming;
     bool joining;      /* a new daemon that waits to be wired (head), or our own call to the head */
     bool peer_bye;     /* the peer has sent BYE */
+    bool left;         /* it has said LEFT, or BYE after our REFUSE */
     bool head_role;    /* its certificate is that of a head */
     bool member_role;  /* its certificate allows it to join as a member or to be the head */
     struct key_id key; /* of a caller: that it holds */

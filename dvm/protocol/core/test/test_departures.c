@@ -108,7 +108,7 @@ static void c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count(v
     sim_submit(s, 0, MEMBERS, 60000, 0);
     sim_for(s, 500);
     shrink(s, "second", 2, &target, 1);
-    core_time(sim_core(s, 1), sim_now(s), sim_now(s));
+    sim_clock(s, 1);
     assert_int_equal(core_inspect_send(sim_core(s, 1), VPID_HEAD, CLASS_CONTROL, &gone), 0);
     sim_drain(s, 1);
     sim_for(s, 500);
@@ -117,6 +117,45 @@ static void c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count(v
     dvm_wait_complete(s, "second", 61000);
     sim_for(s, SOON_MS);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 2);
+    sim_destroy(s);
+}
+
+/* The link breaks at any moment near the command, and the target is told when it calls again. If
+ * the break takes its own word with it, it counts as silent after the limit. */
+static void c6_a_target_whose_link_breaks_is_waited_for_until_it_has_left(void **state)
+{
+    for (uint64_t at = 0; at < 40; at++) {
+        uint32_t target = 6;
+        struct sim *s = boot();
+
+        if (at < 20)
+            sim_break(s, 2, target);
+        shrink(s, "c", 1, &target, 1);
+        sim_for(s, at % 20);
+        sim_break(s, 2, target);
+        sim_break(s, 0, target);
+        for (uint64_t ms = 0; !dvm_complete(s, "c") && ms < API_FAULTS_SILENCE_MS + SOON_MS; ms++)
+            sim_for(s, 1);
+        assert_true(dvm_complete(s, "c"));
+        assert_int_not_equal(core_state(sim_core(s, target)), CORE_WIRED);
+        sim_for(s, SOON_MS);
+        assert_true(sim_parked(s, target));
+        assert_true(dvm_events(s, API_EVENT_DAEMON_DEPARTED) <= 1);
+        sim_destroy(s);
+    }
+}
+
+/* It ended without a word: after the limit it counts as lost. */
+static void a_target_that_is_killed_counts_as_silent(void **state)
+{
+    uint32_t target = 6;
+    struct sim *s = boot();
+
+    shrink(s, "c", 1, &target, 1);
+    sim_crash(s, target);
+    sim_for(s, API_FAULTS_SILENCE_MS / 2);
+    assert_false(dvm_complete(s, "c"));
+    dvm_wait_complete(s, "c", API_FAULTS_SILENCE_MS);
     sim_destroy(s);
 }
 
@@ -132,7 +171,7 @@ static void a_daemon_that_asks_to_leave_with_no_time_leaves_at_once(void **state
     job = sim_submit_job(s, 1, &want);
     sim_for(s, 100);
     assert_int_equal(sim_ranks(s, 3), 1);
-    core_time(sim_core(s, 3), sim_now(s), sim_now(s));
+    sim_clock(s, 3);
     assert_int_equal(core_inspect_send(sim_core(s, 3), VPID_HEAD, CLASS_CONTROL, &ask), 0);
     sim_drain(s, 3);
     sim_for(s, 20000);
@@ -147,6 +186,8 @@ int main(void)
         cmocka_unit_test(c6_each_target_of_a_shrink_gets_the_command_once),
         cmocka_unit_test(c6_a_departure_is_known_although_its_reporter_is_removed_meanwhile),
         cmocka_unit_test(c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count),
+        cmocka_unit_test(c6_a_target_whose_link_breaks_is_waited_for_until_it_has_left),
+        cmocka_unit_test(a_target_that_is_killed_counts_as_silent),
         cmocka_unit_test(a_daemon_that_asks_to_leave_with_no_time_leaves_at_once),
     };
 
