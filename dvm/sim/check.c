@@ -112,7 +112,7 @@ void check_send(struct check *c, uint32_t from, uint32_t to, enum out_class traf
     m.key.dst_epoch = members_epoch(core_inspect_members(a), peer);
     s = stream_of(c, &m.key);
     m.number = s->sent + 1;
-    core_time(a, sim_now(c->sim), sim_now(c->sim));
+    sim_clock(c->sim, from);
     if (core_app_send(a, to, traffic, 7, &m, sizeof(m), NULL) == 0)
         s->sent++;
     sim_drain(c->sim, from);

@@ -103,7 +103,7 @@ static void note_contribution(struct check *c, struct seen_gather *g, uint32_t i
     for (uint32_t k = 0; k < g->n; k++)
         call.lost |= !core_live_in(x, g->vpids[k], g->lives[k].ctr);
     g->begun[i]++;
-    core_time(x, sim_now(c->sim), sim_now(c->sim));
+    sim_clock(c->sim, g->vpids[i]);
     core_gather(x, &call);
     sim_drain(c->sim, g->vpids[i]);
 }

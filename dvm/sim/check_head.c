@@ -203,8 +203,9 @@ static void check_whole(struct check *c, const struct resize_campaign *x)
 }
 
 /* The head waits at most silence_ms for a target that does not report. So a campaign lasts that
- * long only if daemons were silent. Without a fault it ends before, unless the way to the lowest
- * daemon and back, of the removal before and of this one, may take that long. */
+ * long only if daemons were silent. Without a fault it ends before, unless a LEFT was lost over a
+ * slow link, or the way to the lowest daemon and back, of the removal before and of this one, may
+ * take that long. */
 static void check_duration(struct check *c, struct seen_campaign *k,
                            const struct resize_campaign *x)
 {
@@ -217,7 +218,7 @@ static void check_duration(struct check *c, struct seen_campaign *k,
     if (!k->removes_since)
         k->removes_since = k->waits_since = now;
     k->losses += c->lost_now;
-    limit = c->healthy && 4 * sim_slowest_way(c->sim) < f.silence_ms
+    limit = c->healthy && !c->mapped_out && 4 * sim_slowest_way(c->sim) < f.silence_ms
                 ? f.silence_ms - 1
                 : f.silence_ms + (k->losses + 1) * f.head_absence_ms;
     if (now - k->waits_since > limit)
@@ -602,7 +603,7 @@ void check_let_go(struct check *c, bool all)
 
     if (!head || sim_stopped(c->sim, 0))
         return;
-    core_time(head, sim_now(c->sim), sim_now(c->sim));
+    sim_clock(c->sim, VPID_HEAD);
     jobs_each(head_jobs(core_inspect_head(head)), let_go, &x);
     sim_drain(c->sim, 0);
 }

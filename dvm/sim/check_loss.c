@@ -299,6 +299,17 @@ static bool is_astray(const struct check *c, const struct core *now)
                         strstr(why, "this epoch of the vpid has ended"));
 }
 
+/* Somebody with the certificate of a member has called as this vpid since then, and was admitted.
+ */
+static bool is_replaced(const struct check *c, uint32_t vpid, struct epoch before)
+{
+    const struct core *head = sim_head(c->sim);
+    const struct members *m = head ? core_inspect_members(head) : NULL;
+    const struct member *x = m ? members_get(m, vpid) : NULL;
+
+    return x && members_epoch(m, x).ctr > before.ctr;
+}
+
 /* A daemon that a shrink removed learns of it, however late, and parks. It does not call again
  * while that head runs, unless it could not reach anybody for the absence of the head. (A daemon
  * that had only called, and whose grow failed, may miss the message and call again.) */
@@ -311,7 +322,7 @@ void check_left(struct check *c, uint32_t vpid, struct epoch before, const struc
     life = life_of(c, vpid, before);
     if (life->left && life->wired && !life->lost && core_state(now) == CORE_JOINING &&
         !sim_exited(c->sim, vpid) && !was_alone(c, vpid) && !has_heard_the_end(c, vpid) &&
-        !is_astray(c, now))
+        !is_astray(c, now) && !is_replaced(c, vpid, before))
         check_fail(c, "left-parks", "vpid %u has left in this epoch and joins anew: %s", vpid,
                    core_state_text(now));
 }

@@ -49,7 +49,7 @@ void check_resize(struct check *c, uint32_t vpid, const struct resize_request *a
     k->rank = a->rank;
     k->tool = tool;
     HASH_ADD(hh, c->asks, req, sizeof(k->req), k);
-    core_time(x, sim_now(c->sim), sim_now(c->sim));
+    sim_clock(c->sim, vpid);
     core_resize(x, k->req, a);
     sim_drain(c->sim, vpid);
 }

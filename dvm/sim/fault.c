@@ -328,11 +328,18 @@ void sim_drift_clock(struct sim *s, uint32_t vpid, int64_t ppm)
     n->drifts_at = s->now;
 }
 
-void sim_clock(struct sim *s, uint32_t vpid)
+uint64_t sim_wall(const struct sim *s, uint32_t vpid)
 {
     int64_t wall = (int64_t)s->now + clock_ahead(s, &s->nodes[vpid]);
 
-    core_time(s->nodes[vpid].core, s->now, wall > 0 ? (uint64_t)wall : 0);
+    return wall > 0 ? (uint64_t)wall : 0;
+}
+
+void sim_clock(struct sim *s, uint32_t vpid)
+{
+    struct node *n = &s->nodes[vpid];
+
+    core_time(n->core, s->now + n->clock_ms, sim_wall(s, vpid));
 }
 
 bool sim_stopped(const struct sim *s, uint32_t vpid)

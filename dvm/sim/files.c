@@ -352,7 +352,7 @@ void sim_files_turn(struct sim *s)
 
         if (w->at > s->now || s->nodes[vpid].stopped)
             continue;
-        core_time(s->nodes[vpid].core, s->now, s->now);
+        sim_clock(s, vpid);
         writer_step(s, w);
         sim_drain(s, vpid);
         sim_files_turn(s); /* the list may have changed */
@@ -363,7 +363,7 @@ void sim_files_turn(struct sim *s)
 
         if (s->jobs[i].reads_at > s->now || !sim_job_waits(s, i) || s->nodes[home].stopped)
             continue;
-        core_time(s->nodes[home].core, s->now, s->now);
+        sim_clock(s, home);
         read_step(s, i);
         sim_drain(s, home);
     }

@@ -154,7 +154,7 @@ static bool report_departure(const struct lie *l, uint32_t who, char text[LIE_TE
         return false;
     m.gone.who = (struct msg_target){who, core_inspect_epoch(x)};
     snprintf(text, LIE_TEXT_MAX, "vpid %u lies: vpid %u has left", l->vpid, who);
-    core_time(l->liar, sim_now(l->sim), sim_now(l->sim));
+    sim_clock(l->sim, l->vpid);
     if (core_inspect_send(l->liar, VPID_HEAD, CLASS_CONTROL, &m) < 0)
         return false;
     sim_drain(l->sim, l->vpid);
@@ -173,7 +173,7 @@ static bool report_loss(const struct lie *l, uint32_t who, uint32_t src, char te
     snprintf(text, LIE_TEXT_MAX, "vpid %u lies: vpid %u is lost, from vpid %u", l->vpid, who, src);
     if (src != l->vpid)
         return forge_frame(l, src, VPID_HEAD, &m);
-    core_time(l->liar, sim_now(l->sim), sim_now(l->sim));
+    sim_clock(l->sim, l->vpid);
     if (core_inspect_send(l->liar, VPID_HEAD, CLASS_CONTROL, &m) < 0)
         return false;
     sim_drain(l->sim, l->vpid);

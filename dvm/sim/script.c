@@ -265,7 +265,7 @@ static void grow_dvm(struct script *s, uint32_t to)
     if (!sim_head(s->sim))
         return;
     trace_line(s, "size %u", to);
-    core_time(sim_head(s->sim), sim_now(s->sim), sim_now(s->sim));
+    sim_clock(s->sim, VPID_HEAD);
     if (core_size_put(sim_head(s->sim), &in, &out, &reason, NULL) == 0 && to > s->replicas)
         s->replicas = to;
     sim_drain(s->sim, 0);
@@ -291,7 +291,7 @@ static void grow_whole(struct script *s)
     if (r.ntargets == 0 || !sim_head(s->sim) || sim_stopped(s->sim, 0))
         return;
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
-    core_time(sim_head(s->sim), sim_now(s->sim), sim_now(s->sim));
+    sim_clock(s->sim, VPID_HEAD);
     if (core_campaign_put(sim_head(s->sim), id, &r, &out, &reason, NULL) < 0) {
         trace_line(s, "grow %u..%u refused: %s", first, last, api_reason_word(reason));
         return;
@@ -326,7 +326,7 @@ static void shrink_dvm(struct script *s, uint32_t to)
     if (r.ntargets == 0)
         return;
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)++s->ncampaigns);
-    core_time(sim_head(s->sim), sim_now(s->sim), sim_now(s->sim));
+    sim_clock(s->sim, VPID_HEAD);
     if (core_campaign_put(sim_head(s->sim), id, &r, &out, &reason, NULL) < 0) {
         trace_line(s, "shrink to %u refused: %s", to, api_reason_word(reason));
         return;
@@ -388,7 +388,7 @@ static void cancel_campaign(struct script *s)
     if (!sim_head(s->sim) || sim_stopped(s->sim, 0) || s->ncampaigns == 0)
         return;
     snprintf(id, sizeof(id), "c%llu", (unsigned long long)(s->ncampaigns - roll_dice(s, 2)));
-    core_time(sim_head(s->sim), sim_now(s->sim), sim_now(s->sim));
+    sim_clock(s->sim, VPID_HEAD);
     if (core_campaign_cancel(sim_head(s->sim), id, &out, &reason, NULL) < 0)
         return;
     trace_line(s, "cancel %s: %s", id, api_phase_name(out.phase));
@@ -418,7 +418,7 @@ static void send_sigterm(struct script *s)
     trace_line(s, "SIGTERM to vpid %u", v);
     if (core_state(sim_core(s->sim, v)) == CORE_JOINING)
         check_healthy(s->check, false); /* its greeting may still be under way */
-    core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
+    sim_clock(s->sim, v);
     core_sigterm(sim_core(s->sim, v));
     sim_drain(s->sim, v);
 }
@@ -497,7 +497,7 @@ static void crash_daemon(struct script *s, uint32_t v)
     } else if (!sim_stopped(s->sim, v) && roll_dice(s, 3) == 0) {
         count_fault(s, FAULT_CRASH);
         trace_line(s, "vpid %u cannot go on", v);
-        core_time(sim_core(s->sim, v), sim_now(s->sim), sim_now(s->sim));
+        sim_clock(s->sim, v);
         core_fail(sim_core(s->sim, v), "it cannot go on");
         sim_drain(s->sim, v);
     } else {

@@ -410,6 +410,21 @@ static void note_heir(struct sim *s, uint32_t vpid)
     }
 }
 
+/* Each process has a clock of its own, as those of several hosts. */
+static uint64_t draw_clock(uint64_t life, uint32_t vpid)
+{
+    return 1 + (life * 7919 + vpid * 104729) * 2654435761 % 100000000;
+}
+
+static uint64_t deadline_of(const struct node *n)
+{
+    uint64_t due = core_deadline(n->core);
+
+    if (due == UINT64_MAX)
+        return due;
+    return due > n->clock_ms ? due - n->clock_ms : 0;
+}
+
 void sim_drain(struct sim *s, uint32_t vpid)
 {
     struct out_act a;
@@ -427,7 +442,7 @@ void sim_drain(struct sim *s, uint32_t vpid)
         out_act_free(&a);
     }
     if (sim_running(s, vpid))
-        s->nodes[vpid].deadline = core_deadline(s->nodes[vpid].core);
+        s->nodes[vpid].deadline = deadline_of(&s->nodes[vpid]);
     if (sim_running(s, vpid) && s->hooks.after && vpid != SIM_FORMER)
         s->hooks.after(s->hooks.arg, vpid);
     if (s->nodes[vpid].exited && sim_running(s, vpid))
@@ -489,7 +504,9 @@ void sim_start(struct sim *s, uint32_t vpid)
     o.keepers = vpid == 0 && s->opts.keepers;
     o.heritage = o.keeps_records && s->disk.len ? s->disk.data : NULL;
     o.heritage_len = s->disk.len;
-    n->core = core_create(&o, s->now, s->now);
+    n->clock_ms = vpid == VPID_HEAD && n->life == 2 && s->opts.clock_ms ? s->opts.clock_ms
+                                                                        : draw_clock(n->life, vpid);
+    n->core = core_create(&o, s->now + n->clock_ms, sim_wall(s, vpid));
     if (o.keeps_records && !o.keepers && !core_inherited(n->core))
         sim_lose_disk(s);
     n->asks = vpid == VPID_HEAD;

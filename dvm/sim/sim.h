@@ -39,6 +39,7 @@ struct sim_opts {
     /* Some connections are ten times slower than others. With an odd seed, frames of some 256 bytes
      * go as transfers, and of twice that by RNDV. */
     bool uneven;
+    uint64_t clock_ms; /* what the clock of the first head is ahead of sim_now(); 0: drawn */
     bool trace;
     bool disk;    /* the head's records are on a disk that outlives its process */
     bool keepers; /* members keep the head's records; with a disk too: they count before it */

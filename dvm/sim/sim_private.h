@@ -85,7 +85,8 @@ struct node {
     bool exited, parked, stopped;
     bool asks;                       /* for records; or its first input is to come */
     uint8_t group;                   /* of a partition */
-    uint64_t deadline;               /* of the core, after its last input */
+    uint64_t clock_ms;               /* what the clock of its process is ahead of sim_now() */
+    uint64_t deadline;               /* of the core, after its last input, as sim_now() has it */
     uint64_t stopped_at, stopped_ms; /* the last stop; what it does not count of all before it */
     int64_t wall_ms;                 /* what its wall clock was ahead at `drifts_at`, */
     int64_t drift_ppm;               /* and how much faster it has been since then */
@@ -212,6 +213,7 @@ void sim_kept_begin(struct sim *s);              /* it begins, with records or w
 void sim_kept_end(struct sim *s, uint32_t vpid); /* the process is about to end */
 /* fault.c */
 void sim_keep_frame(struct sim *s, uint32_t vpid, const struct buf *data);
-uint64_t sim_hang(struct sim *s); /* the time by which a connect is late */
+uint64_t sim_wall(const struct sim *s, uint32_t vpid); /* the wall clock of a daemon */
+uint64_t sim_hang(struct sim *s);                      /* the time by which a connect is late */
 
 #endif

@@ -74,7 +74,7 @@ void values_request(struct sim *s, uint64_t random)
         a.request.question = sim_now(s) / 10 + 1;
         a.request.open_from = a.request.question > OPEN ? a.request.question - OPEN : 1;
     }
-    core_time(head, sim_now(s), sim_now(s));
+    sim_clock(s, VPID_HEAD);
     (void)core_published_serve(head, draw_below(&random, 4), &a, &answer);
     sim_drain(s, VPID_HEAD);
 }

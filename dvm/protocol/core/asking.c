@@ -282,6 +282,7 @@ void asking_take_records(struct core *c, struct neighbour *k, const struct msg_r
         (!m->begins && !a->coming.len)) /* the rest of an earlier answer */
         return;
     a->from_ms = neighbours_in(c->neighbours)->opened_ms = c->out.now_ms;
+    a->clock_ahead = (int64_t)(m->now_ms - c->out.now_ms);
     if (!keeper_gather(&a->coming, m))
         return;
     buf_free(&a->got);
@@ -388,11 +389,11 @@ static bool is_ahead(const struct core *c, struct epoch epoch, uint64_t version)
            (version > c->members.version || epoch.ctr > head_last_epoch(c->head));
 }
 
-static bool fold_records(struct core *c, const struct buf *records)
+static bool fold_records(struct core *c, const struct buf *records, const int64_t *clock_ahead)
 {
     c->opts.heritage = records->data;
     c->opts.heritage_len = records->len;
-    return core_inherit(c);
+    return core_inherit(c, clock_ahead);
 }
 
 /* When the head decides, a member may have given up the call in which it has shown what it knows.
@@ -414,7 +415,7 @@ static bool refuse_outdated(struct core *c)
 
 static bool inherit_from_keeper(struct core *c)
 {
-    return fold_records(c, &c->asking.got) && !refuse_outdated(c);
+    return fold_records(c, &c->asking.got, &c->asking.clock_ahead) && !refuse_outdated(c);
 }
 
 /* The incarnation of the records may have ended while the head had no volume. */
@@ -423,7 +424,7 @@ static bool inherit_from_volume(struct core *c)
     const struct asking *a = &c->asking;
     size_t others = 0;
 
-    if (a->volume.len == 0 || !fold_records(c, &a->volume))
+    if (a->volume.len == 0 || !fold_records(c, &a->volume, NULL))
         return false;
     if (refuse_outdated(c))
         return false;

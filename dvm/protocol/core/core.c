@@ -118,10 +118,11 @@ static struct head_opts head_opts_of(struct core *c)
                               .arg = c};
 }
 
-bool core_inherit(struct core *c)
+bool core_inherit(struct core *c, const int64_t *clock_ahead)
 {
     struct head_opts o = head_opts_of(c);
 
+    o.clock_ahead = clock_ahead;
     c->head = c->opts.heritage ? succession_take(c, &o) : NULL;
     c->opts.heritage = NULL; /* borrowed */
     return c->head != NULL;
@@ -141,7 +142,7 @@ void core_start_head(struct core *c)
 
     buf_init(&c->records, RECORD_SNAPSHOT_MAX);
     keepers_begin(c);
-    c->inherited = c->head || core_inherit(c);
+    c->inherited = c->head || core_inherit(c, NULL);
     if (!c->inherited)
         begin_incarnation(c, &o);
     snprintf(c->incarnation, sizeof(c->incarnation), "%016llx",

@@ -31,9 +31,8 @@
 struct missing { /* a child in the tree that has no link to us */
     struct msg_target id;
     uint64_t due_ms;
-    bool broke; /* its link was up, and broke */
-    bool mute;  /* the link was closed because it was silent */
-    bool hung;  /* it was silent, and a child of it has no link to it either */
+    bool mute; /* the link was closed because it was silent */
+    bool hung; /* it was silent, and a child of it has no link to it either */
     struct missing *next, *prev;
 };
 
@@ -137,8 +136,8 @@ void core_set_state(struct core *c, enum core_state s, const char *fmt, ...)
 void core_settle(struct core *c);
 void core_start_head(struct core *c); /* with core_opts' heritage, if it is of use */
 /* The head has the state of core_opts' heritage, and has not begun; false: it is of no use. */
-bool core_inherit(struct core *c);
-void core_disinherit(struct core *c); /* and shall not */
+bool core_inherit(struct core *c, const int64_t *clock_ahead); /* struct head_opts */
+void core_disinherit(struct core *c);                          /* and shall not */
 bool core_is_head(const struct core *c);
 int core_send(struct core *c, uint32_t vpid, enum out_class traffic, const struct msg *m);
 void core_reset(
@@ -173,8 +172,6 @@ void neigh_say(struct core *c, struct neighbour *k, const struct msg *m);
 void neigh_bye(struct core *c, struct neighbour *k);
 /* The head: this member has called it, since it has no link to its parent. */
 void neigh_tell_orphaned(struct core *c, uint32_t child);
-/* A shrink removes the targets: those whose link to us is broken are out. */
-void neigh_removed(struct core *c, const struct msg_remove *m);
 void neigh_free(struct core *c);
 /* It is waited for, if it may come back; otherwise its connections are closed. */
 void neigh_lost(struct core *c, struct neighbour *k, enum link_loss_how how, const char *why);

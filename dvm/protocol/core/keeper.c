@@ -68,6 +68,7 @@ static void keep_group(struct core *c, struct neighbour *k, const struct msg_rec
     empty_buf(&kp->coming);
     kp->ctr = k->epoch.ctr;
     kp->seq = m->seq;
+    kp->clock_ahead = (int64_t)(m->now_ms - c->out.now_ms);
     kept.kept = (struct msg_kept){.stream = m->stream, .ctr = kp->ctr, .seq = kp->seq};
     neigh_say(c, k, &kept);
 }
@@ -145,7 +146,10 @@ void keeper_answer(struct core *c, struct neighbour *k, const struct msg_records
                                 .seq = kp->seq,
                                 .callers = (uint32_t)tree_children(&t, VPID_HEAD, NULL, 0),
                                 .child = members_parent(&c->members) == VPID_HEAD}};
-    struct msg_records all = {.stream = kp->stream, .seq = kp->seq, .snapshot = true};
+    struct msg_records all = {.stream = kp->stream,
+                              .seq = kp->seq,
+                              .now_ms = c->out.now_ms + (uint64_t)kp->clock_ahead,
+                              .snapshot = true};
     struct frame from = rml_from(c->rml);
     struct peer_link *at = neighbours_in(c->neighbours); /* others may lead to the former head */
 

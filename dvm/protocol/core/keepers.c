@@ -122,7 +122,10 @@ static void mark_group(struct keepers_stream *s)
 
 static void send_group(struct core *c, struct keepers_stream *s, const struct buf *b, bool snapshot)
 {
-    struct msg_records m = {.stream = s->number, .seq = c->keepers.sealed, .snapshot = snapshot};
+    struct msg_records m = {.stream = s->number,
+                            .seq = c->keepers.sealed,
+                            .now_ms = c->out.now_ms,
+                            .snapshot = snapshot};
     struct neighbour *k;
     struct peer_link *at = find_link(c, s, &k);
 
@@ -186,8 +189,11 @@ static void keep_for_driver(struct core *c, const struct buf *group)
 void keepers_seal(struct core *c)
 {
     struct keepers *ks = &c->keepers;
-    struct buf group = ks->fresh;
+    struct buf group;
 
+    if (c->head)
+        head_note_clock(c->head, ks->fresh.len > 0);
+    group = ks->fresh;
     if (group.len == 0)
         return;
     ks->fresh = (struct buf){0};

@@ -65,6 +65,7 @@ struct keeper {            /* a member */
     bool whole;            /* it is a snapshot */
     uint64_t head, stream; /* the last stream that has begun, or was dropped: epoch, number */
     uint64_t ctr, seq;     /* of the head's epoch, and of the last group; 0: nothing is kept */
+    int64_t clock_ahead;   /* of the head's clock, when the last group came */
 };
 
 void keeper_free(struct core *c);
@@ -108,7 +109,8 @@ struct asking { /* a new head */
     struct asking_seen *seen;
     uint64_t from, from_ms; /* the connection by which the records come, and since when; 0: none */
     struct buf got, coming;
-    struct buf volume; /* records of the head's own volume, if no keeper has any; may be empty */
+    int64_t clock_ahead; /* of the clock of the head that has made them */
+    struct buf volume;   /* records of the head's own volume, if no keeper has any; may be empty */
 };
 
 void asking_begin(struct core *c);

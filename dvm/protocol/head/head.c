@@ -90,7 +90,9 @@ static int inherit_state(struct head *h, struct err *err)
 {
     if (take_heritage(h, err) < 0)
         return -1;
-    h->clock_ahead = incarnation_clock_ahead(h->known.inc, h->out->now_ms, h->out->wall_ms);
+    h->clock_ahead = h->opts.clock_ahead
+                         ? *h->opts.clock_ahead
+                         : incarnation_clock_ahead(h->known.inc, h->out->now_ms, h->out->wall_ms);
     h->out->now_ms += (uint64_t)h->clock_ahead;
     return 0;
 }
@@ -180,6 +182,7 @@ void head_resume(struct head *h, struct epoch former, uint64_t op)
         out_log(h->out, LOG_LEVEL_WARN, "%s", err.msg);
     h->opts.cluster = h->opts.cpus = NULL; /* borrowed */
     h->opts.heritage = NULL;
+    h->opts.clock_ahead = NULL;
 }
 
 void head_each_client(const struct head *h, void (*on)(void *arg, const struct job_client *k),
@@ -196,6 +199,11 @@ const struct heads *head_heads(const struct head *h)
 int64_t head_clock_ahead(const struct head *h)
 {
     return h->clock_ahead;
+}
+
+void head_note_clock(struct head *h, bool news)
+{
+    incarnation_note_clock(h->known.inc, h->out->now_ms, h->out->wall_ms, news);
 }
 
 uint64_t head_last_epoch(const struct head *h)

@@ -32,6 +32,9 @@ struct head_opts {
      * begins an incarnation. */
     const uint8_t *heritage;
     size_t heritage_len;
+    /* How far the former head's clock is ahead of our own one; NULL: the wall clock tells. Borrowed
+     * during head_create(). */
+    const int64_t *clock_ahead;
     void (*on_record)(void *arg, const uint8_t *data, size_t len); /* gets its records; or NULL */
     void *arg;
 };
@@ -56,6 +59,8 @@ void head_each_client(const struct head *h, void (*on)(void *arg, const struct j
                       void *arg);
 /* How far the head's clock (out->now_ms) is ahead of this process's own. */
 int64_t head_clock_ahead(const struct head *h);
+/* After an input, which has made records (`news`) or not. */
+void head_note_clock(struct head *h, bool news);
 /* The heads of the incarnation so far, without the first. */
 const struct heads *head_heads(const struct head *h);
 uint64_t head_incarnation(const struct head *h);

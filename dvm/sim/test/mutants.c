@@ -99,6 +99,7 @@ static const struct row rows[] = {
     {"judged-late", "resize-fails-no-job", 100, 0},
     {"wait-ends-jobs", "resize-fails-no-job", 100, 0},
     {"targets-unawaited", "target-has-left", 100, 0},
+    {"break-departs", "target-has-left", 100, 0},
     {"departed-again", "departed-once", 100, 0},
     {"other-epoch-counts", "departed-once", 100, 300},
     {"hold-one", "fence-amount", 100, 0},

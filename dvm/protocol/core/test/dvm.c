@@ -20,6 +20,7 @@ struct sim *dvm_boot(const struct dvm_shape *d)
                          .size = d->members,
                          .seed = SEED,
                          .delay_ms = d->delay_ms ? d->delay_ms : 3,
+                         .clock_ms = d->clock_ms,
                          .backlog_max = d->backlog_max,
                          .disk = d->disk,
                          .keepers = d->keepers,
@@ -138,7 +139,7 @@ void dvm_put_campaign(struct sim *s, const char *id, const struct api_campaign_r
     enum api_reason reason;
     struct err err = {0};
 
-    core_time(head, sim_now(s), sim_now(s));
+    sim_clock(s, VPID_HEAD);
     if (core_campaign_put(head, id, r, &record, &reason, &err) < 0)
         fail_msg("%s", err.msg);
     api_campaign_free(&record);
@@ -155,7 +156,7 @@ static enum store_result serve(struct sim *s, char op, uint64_t question, const 
     BUF_AUTO struct buf answer = {.max = 4096};
     enum store_result r;
 
-    core_time(head, sim_now(s), sim_now(s));
+    sim_clock(s, VPID_HEAD);
     r = core_published_serve(head, 2, &a, &answer);
     sim_drain(s, 0);
     return r;

@@ -19,6 +19,7 @@ struct dvm_shape {
     uint32_t radix;   /* 0: 2 */
     uint32_t slots;
     uint64_t delay_ms; /* 0: 3 */
+    uint64_t clock_ms; /* struct sim_opts */
     size_t backlog_max;
     bool disk;                     /* the head's records are kept on its disk */
     bool keepers;                  /* by members */

@@ -76,7 +76,7 @@ uint64_t requests_send(struct requests *w, uint32_t vpid, struct resize_request 
     a.nspace = a.nspace ? a.nspace : "tool";
     a.req_id = a.req_id ? a.req_id : "";
     a.id = a.id ? a.id : "";
-    core_time(c, sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, vpid);
     core_resize(c, ++w->req, &a);
     sim_drain(w->sim, vpid);
     return w->req;

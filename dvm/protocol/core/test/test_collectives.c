@@ -73,7 +73,7 @@ static void contribute_for(struct dvm *d, uint32_t vpid, uint64_t req, const cha
                                .timeout_ms = timeout_ms};
 
     d->gathered[vpid] = 99;
-    core_time(core_of(d, vpid), sim_now(d->sim), sim_now(d->sim));
+    sim_clock(d->sim, vpid);
     core_gather(core_of(d, vpid), &call);
 }
 
@@ -186,7 +186,7 @@ static void enter_fence(struct dvm *d, uint32_t vpid, const struct fence *x)
                                .len = 1};
 
     d->gathered[vpid] = 99;
-    core_time(core_of(d, vpid), sim_now(d->sim), sim_now(d->sim));
+    sim_clock(d->sim, vpid);
     core_gather(core_of(d, vpid), &call);
     settle(d, vpid);
 }
@@ -205,7 +205,7 @@ static void lie(struct dvm *d, uint32_t to, enum msg_type type, const struct fen
                             .outcome = outcome,
                             .nvpids = 2,
                             .vpids = vpids};
-    core_time(core_of(d, 3), sim_now(d->sim), sim_now(d->sim));
+    sim_clock(d->sim, 3);
     assert_int_equal(core_inspect_send(core_of(d, 3), to, CLASS_MODEX, &m), 0);
     settle(d, 3);
 }

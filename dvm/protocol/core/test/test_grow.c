@@ -83,7 +83,7 @@ static int put(struct world *w, const char *id, enum api_kind kind, uint32_t fir
 
     for (uint32_t v = first; v <= last; v++)
         targets[r.ntargets++] = v;
-    core_time(sim_core(w->sim, 0), sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, 0);
     if (core_campaign_put(sim_core(w->sim, 0), id, &r, &out, &why, NULL) < 0) {
         if (reason)
             *reason = why;

@@ -97,7 +97,7 @@ static const char *reason_of(struct world *w, const char *nspace, int *code)
     enum api_reason reason = API_REASON_NONE;
     struct err err = {0};
 
-    core_time(core_of(w, 0), sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, 0);
     *code = core_continue_put(core_of(w, 0), nspace, &reason, &err) == 0 ? 0 : err.code;
     sim_drain(w->sim, 0);
     return api_reason_word(reason);
@@ -279,7 +279,7 @@ static void a_rank_that_ends_before_it_stops_is_not_waited_for(void **state)
                             .stop_rank = JOB_RANK_ALL};
 
     w->job = 9; /* the client's number is its place among the simulator's jobs */
-    core_time(core_of(w, 0), sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, 0);
     core_submit(core_of(w, 0), 9, &spec);
     sim_drain(w->sim, 0);
     while (job(w)->state != JOB_RUNNING)

@@ -359,7 +359,7 @@ static void a_daemon_that_cannot_continue_reports_the_reason_and_is_not_waited_f
     struct dvm *d = dvm_new();
 
     submit(d, 0, 6, "100000", "0", plain);
-    core_time(core_of(d, 3), sim_now(d->sim), sim_now(d->sim));
+    sim_clock(d->sim, 3);
     core_fail(core_of(d, 3), "its spawner has ended");
     sim_drain(d->sim, 3);
     assert_null(core_of(d, 3)); /* it has ended */

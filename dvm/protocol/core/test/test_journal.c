@@ -86,7 +86,7 @@ static void put_campaign(struct sim *s, const char *id, const struct api_campaig
     enum api_reason reason;
     struct err err = {0};
 
-    core_time(head, sim_now(s), sim_now(s));
+    sim_clock(s, VPID_HEAD);
     if (core_campaign_put(head, id, r, &record, &reason, &err) < 0)
         fail_msg("%s", err.msg);
     api_campaign_free(&record);
@@ -238,7 +238,7 @@ static void cancel_campaign(struct sim *s, const char *id)
     enum api_reason reason;
     struct err err = {0};
 
-    core_time(head, sim_now(s), sim_now(s));
+    sim_clock(s, VPID_HEAD);
     if (core_campaign_cancel(head, id, &record, &reason, &err) < 0)
         fail_msg("%s", err.msg);
     assert_int_equal(record.phase, API_PHASE_CANCELLED);
@@ -263,7 +263,7 @@ static void release_daemon(struct sim *s, uint32_t vpid)
 {
     struct msg m = {.type = MSG_RELEASE_ME, .release_me = {.deadline_s = INT64_MAX}};
 
-    core_time(sim_core(s, vpid), sim_now(s), sim_now(s));
+    sim_clock(s, vpid);
     (void)core_inspect_send(sim_core(s, vpid), VPID_HEAD, CLASS_CONTROL, &m);
     sim_drain(s, vpid);
     dvm_wait_complete(s, "release-1", 10000);
@@ -308,9 +308,9 @@ static void a_campaign_in_each_step_is_in_the_snapshot(void **state)
     k.renewed = true;
     run_all_campaigns(s);
     for (unsigned type = RECORD_CAMPAIGN; type < RECORD_TYPES; type++) {
-        bool other = type == RECORD_CAMPAIGN_ASKER || type == RECORD_JOB_JUDGED ||
-                     type == RECORD_JOB_KIN_FAILED || type == RECORD_HEIR ||
-                     type == RECORD_PUBLISHED || type == RECORD_UNPUBLISHED;
+        bool other = type == RECORD_CLOCK || type == RECORD_CAMPAIGN_ASKER ||
+                     type == RECORD_JOB_JUDGED || type == RECORD_JOB_KIN_FAILED ||
+                     type == RECORD_HEIR || type == RECORD_PUBLISHED || type == RECORD_UNPUBLISHED;
 
         if (k.of_type[type] == 0 && !other)
             fail_msg("no record %s", record_name(type));

@@ -31,7 +31,7 @@ static struct msg_target target_of(struct sim *s, uint32_t vpid)
 
 static void send_as_member(struct sim *s, uint32_t liar, uint32_t to, const struct msg *m)
 {
-    core_time(sim_core(s, liar), sim_now(s), sim_now(s));
+    sim_clock(s, liar);
     (void)core_inspect_send(sim_core(s, liar), to, CLASS_CONTROL, m);
     sim_drain(s, liar);
     sim_for(s, 100);
@@ -47,7 +47,7 @@ static void put_shrink(struct sim *s, uint32_t vpid)
     enum api_reason reason;
     struct api_campaign c;
 
-    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    sim_clock(s, 0);
     assert_int_equal(core_campaign_put(sim_core(s, 0), "c", &r, &c, &reason, NULL), 0);
     api_campaign_free(&c);
     sim_drain(s, 0);

@@ -166,7 +166,7 @@ static size_t report_another_map(struct sim *s, uint32_t from)
     nodes[0].vpid = 3;
     nodes[0].epoch = core_inspect_epoch(sim_core(s, 3)).ctr;
     report.local_job.map.nodes = nodes;
-    core_time(sim_core(s, from), sim_now(s), sim_now(s));
+    sim_clock(s, from);
     (void)core_inspect_send(sim_core(s, from), VPID_HEAD, CLASS_CONTROL, &report);
     sim_drain(s, from);
     return job;
@@ -205,7 +205,7 @@ static void ask_to_leave(struct sim *s, uint32_t vpid)
 {
     struct msg m = {.type = MSG_RELEASE_ME, .release_me = {.deadline_s = 60}};
 
-    core_time(sim_core(s, vpid), sim_now(s), sim_now(s));
+    sim_clock(s, vpid);
     (void)core_inspect_send(sim_core(s, vpid), VPID_HEAD, CLASS_CONTROL, &m);
     sim_drain(s, vpid);
 }

@@ -90,7 +90,7 @@ static void send_some(struct world *w, size_t n)
 {
     while (n--) {
         w->sent++;
-        core_time(sim_core(w->sim, 1), sim_now(w->sim), sim_now(w->sim));
+        sim_clock(w->sim, 1);
         assert_int_equal(core_app_send(sim_core(w->sim, 1), 0, CLASS_BULK, KIND, &w->sent,
                                        sizeof(w->sent), NULL),
                          0);
@@ -454,7 +454,7 @@ static void feed_head(struct world *w, const struct msg *m, uint64_t number)
     frame_encode(&b, &f);
     msg_encode(&b, m);
     frame_set_hop(b.data, number, 0);
-    core_time(head, sim_now(w->sim), sim_now(w->sim));
+    sim_clock(w->sim, VPID_HEAD);
     for (uint64_t conn = 1; conn <= 8; conn++) {
         if (core_inspect_up(head, conn))
             core_conn_frame(head, conn, b.data, b.len);

@@ -47,7 +47,7 @@ static void storm(struct sim *s, uint32_t turn)
     if (!sim_core(s, v)) {
         sim_start(s, v);
     } else if (core_state(sim_core(s, v)) == CORE_WIRED) {
-        core_time(sim_core(s, v), sim_now(s), sim_now(s));
+        sim_clock(s, v);
         core_sigterm(sim_core(s, v));
         sim_drain(s, v);
     }

@@ -219,7 +219,7 @@ static void lose_all_members(struct sim *s)
 
 static void send_sigterm(struct sim *s)
 {
-    core_time(sim_core(s, 0), sim_now(s), sim_now(s));
+    sim_clock(s, 0);
     core_sigterm(sim_core(s, 0));
 }
 

@@ -109,7 +109,7 @@ static void campaign(struct dvm *d, const char *id, uint32_t vpid, enum api_drai
     struct api_campaign out;
     enum api_reason reason;
 
-    core_time(sim_core(d->sim, 0), sim_now(d->sim), sim_now(d->sim));
+    sim_clock(d->sim, 0);
     assert_int_equal(core_campaign_put(sim_core(d->sim, 0), id, &r, &out, &reason, NULL), 0);
     api_campaign_free(&out);
     sim_drain(d->sim, 0);
@@ -232,7 +232,7 @@ static void a_submitter_that_disconnects_ends_the_job(void **state)
     size_t job = submit_preparing(d, (struct sim_want){0});
 
     sim_job_forget(d->sim, job);
-    core_time(sim_core(d->sim, 1), sim_now(d->sim), sim_now(d->sim));
+    sim_clock(d->sim, 1);
     core_client_gone(sim_core(d->sim, 1), (uint32_t)job);
     sim_drain(d->sim, 1);
     sim_for(d->sim, 10000);
@@ -246,7 +246,7 @@ static void a_signal_and_a_timeout_end_the_job(void **state)
     struct dvm *d = *state;
     size_t job = submit_preparing(d, (struct sim_want){0});
 
-    core_time(sim_core(d->sim, 1), sim_now(d->sim), sim_now(d->sim));
+    sim_clock(d->sim, 1);
     core_client_signal(sim_core(d->sim, 1), (uint32_t)job, SIGTERM);
     sim_drain(d->sim, 1);
     assert_ends(d, job, 128 + SIGTERM, "ended by the user");

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Number, cluster and end of one incarnation. All of it is in the journal: BEGIN, ENDING. */
+/* Number, cluster and end of one incarnation. All of it is in the journal: BEGIN, CLOCK, ENDING. */
 #include "dvm/protocol/head/journal/incarnation.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+#define CLOCK_KNOWN_MS 1000
 
 struct incarnation {
     struct journal *journal;
     char *cluster;
     char text[17];
     uint64_t number;
-    uint64_t begin_ms, begin_wall_ms; /* one moment by the head's clock and by the wall clock */
+    struct record_clock clock; /* the last moment that is recorded */
     bool ending;
     enum shutdown_why why;
     uint64_t at_ms;
@@ -32,8 +34,9 @@ static int fold_record(void *state, const struct record *r, struct err *err)
         if (i->number)
             return err_set(err, "incarnation %s has begun", i->text);
         set_number(i, r->begin.cluster, r->begin.incarnation);
-        i->begin_ms = r->begin.now_ms;
-        i->begin_wall_ms = r->begin.wall_ms;
+        i->clock = (struct record_clock){r->begin.now_ms, r->begin.wall_ms};
+    } else if (r->type == RECORD_CLOCK) {
+        i->clock = r->clock;
     } else if (r->type == RECORD_ENDING) {
         i->ending = true;
         i->why = r->ending.why;
@@ -48,8 +51,8 @@ static void save_state(const void *state, struct buf *b)
 
     buf_put_str(b, i->cluster);
     buf_put_u64(b, i->number);
-    buf_put_u64(b, i->begin_ms);
-    buf_put_u64(b, i->begin_wall_ms);
+    buf_put_u64(b, i->clock.now_ms);
+    buf_put_u64(b, i->clock.wall_ms);
     buf_put_u8(b, i->ending);
     buf_put_u8(b, (uint8_t)i->why);
     buf_put_u64(b, i->at_ms);
@@ -61,8 +64,8 @@ static int load_state(void *state, struct cur *c, struct err *err)
     FREE_AUTO char *cluster = cur_str(c, API_NAME_MAX);
 
     set_number(i, cluster, cur_u64(c));
-    i->begin_ms = cur_u64(c);
-    i->begin_wall_ms = cur_u64(c);
+    i->clock.now_ms = cur_u64(c);
+    i->clock.wall_ms = cur_u64(c);
     i->ending = msg_get_flag(c);
     i->why = (enum shutdown_why)msg_get_enum(c, SHUTDOWN_WHYS);
     i->at_ms = cur_u64(c);
@@ -105,9 +108,19 @@ struct epoch incarnation_epoch(const struct incarnation *i, uint64_t ctr)
 
 int64_t incarnation_clock_ahead(const struct incarnation *i, uint64_t now_ms, uint64_t wall_ms)
 {
-    uint64_t age_ms = wall_ms > i->begin_wall_ms ? wall_ms - i->begin_wall_ms : 0;
+    uint64_t age_ms = wall_ms > i->clock.wall_ms ? wall_ms - i->clock.wall_ms : 0;
 
-    return (int64_t)(i->begin_ms + age_ms) - (int64_t)now_ms;
+    return (int64_t)(i->clock.now_ms + age_ms) - (int64_t)now_ms;
+}
+
+void incarnation_note_clock(struct incarnation *i, uint64_t now_ms, uint64_t wall_ms, bool news)
+{
+    struct record r = {.type = RECORD_CLOCK, .clock = {now_ms, wall_ms}};
+    int64_t age_ms = (int64_t)(now_ms - i->clock.now_ms);
+    int64_t set_ms = (int64_t)(wall_ms - i->clock.wall_ms) - age_ms;
+
+    if ((news && age_ms >= CLOCK_KNOWN_MS) || llabs(set_ms) >= CLOCK_KNOWN_MS)
+        journal_note(i->journal, &r);
 }
 
 uint64_t incarnation_number(const struct incarnation *i)

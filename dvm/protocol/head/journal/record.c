@@ -78,6 +78,19 @@ static void free_begin(struct record *r)
     msg_member_free(&r->begin.head);
 }
 
+static void put_clock(struct buf *b, const struct record *r)
+{
+    buf_put_u64(b, r->clock.now_ms);
+    buf_put_u64(b, r->clock.wall_ms);
+}
+
+static int get_clock(struct cur *c, struct record *r, struct err *err)
+{
+    r->clock.now_ms = cur_u64(c);
+    r->clock.wall_ms = cur_u64(c);
+    return 0;
+}
+
 static void put_ending(struct buf *b, const struct record *r)
 {
     buf_put_u8(b, (uint8_t)r->ending.why);
@@ -677,6 +690,7 @@ static const struct codec {
 } codecs[RECORD_TYPES] = {
     [RECORD_SNAPSHOT] = {"SNAPSHOT", put_snapshot, get_snapshot, free_nothing},
     [RECORD_BEGIN] = {"BEGIN", put_begin, get_begin, free_begin},
+    [RECORD_CLOCK] = {"CLOCK", put_clock, get_clock, free_nothing},
     [RECORD_ENDING] = {"ENDING", put_ending, get_ending, free_nothing},
     [RECORD_HEIR] = {"HEIR", put_heir, get_heir, free_heir},
     [RECORD_SIZE] = {"SIZE", put_size, get_size, free_nothing},

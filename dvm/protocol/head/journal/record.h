@@ -60,6 +60,7 @@ enum record_type {
     RECORD_HEIR,           /* another process is the head now */
     RECORD_PUBLISHED,      /* a rank has published values */
     RECORD_UNPUBLISHED,    /* values are removed: unpublished, read, or at their publisher's end */
+    RECORD_CLOCK,          /* one moment by both clocks, later than BEGIN's */
     RECORD_TYPES
 };
 
@@ -74,6 +75,10 @@ struct record_begin {
     uint32_t size;
     uint64_t now_ms, wall_ms; /* one moment by both clocks */
     struct msg_member head;   /* its own facts, with its epoch */
+};
+
+struct record_clock {
+    uint64_t now_ms, wall_ms;
 };
 
 struct record_ending {
@@ -175,6 +180,7 @@ struct record {
         struct record_snapshot snapshot;
         struct record_begin begin;
         struct record_ending ending;
+        struct record_clock clock;
         struct record_heir heir;
         struct record_size size;
         struct record_cpus cpus;

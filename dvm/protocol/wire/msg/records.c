@@ -6,6 +6,7 @@ void msg_records_encode(struct buf *b, const struct msg_records *m)
 {
     buf_put_u64(b, m->stream);
     buf_put_u64(b, m->seq);
+    buf_put_u64(b, m->now_ms);
     buf_put_u8(b, m->begins);
     buf_put_u8(b, m->ends);
     buf_put_u8(b, m->snapshot);
@@ -17,6 +18,7 @@ int msg_records_decode(struct cur *c, struct msg_records *m, struct err *err)
 {
     m->stream = cur_u64(c);
     m->seq = cur_u64(c);
+    m->now_ms = cur_u64(c);
     m->begins = msg_get_flag(c);
     m->ends = msg_get_flag(c);
     m->snapshot = msg_get_flag(c);

@@ -11,6 +11,7 @@
 struct msg_records {
     uint64_t stream;     /* named by the head, each with a higher number; a snapshot begins it */
     uint64_t seq;        /* of the group: its number in this epoch of the head */
+    uint64_t now_ms;     /* by the head's clock, with which its keeper goes on */
     bool begins, ends;   /* it is the first piece of the group, the last one */
     bool snapshot;       /* the group replaces all before it */
     bool drop;           /* this daemon is no keeper any more; stream 0: of release 0.1.0 */

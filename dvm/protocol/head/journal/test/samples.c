@@ -81,6 +81,7 @@ static const struct record samples[RECORD_TYPES] = {
                                 .size = 3,
                                 .now_ms = 1000,
                                 .wall_ms = 1700000000000}},
+    [RECORD_CLOCK] = {.clock = {2000, 1700000001000}},
     [RECORD_ENDING] = {.ending = {SHUTDOWN_DVM, 31000}},
     [RECORD_SIZE] = {.size = {7, 5, 4, 3, {true, 1, 9}}},
     [RECORD_CPUS] = {.cpus = {3, "x-3", ""}},
