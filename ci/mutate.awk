@@ -3,7 +3,7 @@
 # awk -v file=PATH -f ci/mutate.awk dvm/sim/mutants.txt PATH > COPY
 # A hunk is a run of lines with a prefix of two characters ("  " stays, "- " goes, "+ " comes), ended by an empty line.
 # A line of one character is an empty one: "=" stays, "-" goes, "+" comes.
-# The lines to replace have to be in the file exactly once; otherwise the hunk is out of date: exit code 1.
+# The lines to replace have to be in the file exactly once, and in no other hunk; otherwise: exit code 1.
 
 function add_hunk() {
     if (hunk_lines)
@@ -42,6 +42,8 @@ END {
         for (i = 1; i <= nlines; i++)
             if (fits(h, i)) {
                 found++
+                if (i in place)
+                    found = 2
                 place[i] = h
             }
         if (found != 1) {
@@ -50,6 +52,13 @@ END {
                 print "  " old[h, k] > "/dev/stderr"
             exit 1
         }
+    }
+    for (i = 1; i <= nlines; i++) {
+        for (k = 1; (i in place) && k < nold[place[i]]; k++)
+            if ((i + k) in place) {
+                print file ": two mutants have the same line: " line[i + k] > "/dev/stderr"
+                exit 1
+            }
     }
     for (i = 1; i <= nlines; i++) {
         if (!(i in place)) {

@@ -82,4 +82,9 @@ setup() {
     printf '%s\n' zero > "$BATS_TEST_TMPDIR/a.c"
     run awk -v file=a.c -f ci/mutate.awk "$BATS_TEST_TMPDIR/mutants.txt" "$BATS_TEST_TMPDIR/a.c"
     [ "$status" -eq 1 ]
+    printf '%s\n' 'file a.c' '- one' '+ two' '' '  zero' '  one' '+ three' '' > "$BATS_TEST_TMPDIR/mutants.txt"
+    printf '%s\n' zero one > "$BATS_TEST_TMPDIR/a.c"
+    run awk -v file=a.c -f ci/mutate.awk "$BATS_TEST_TMPDIR/mutants.txt" "$BATS_TEST_TMPDIR/a.c"
+    [ "$status" -eq 1 ]
+    [[ $output == *"a.c: two mutants have the same line: one"* ]]
 }
