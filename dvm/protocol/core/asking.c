@@ -42,9 +42,6 @@
 #define ASKING_MORE_MS 2500
 #define ASKING_FEW_MS 5000
 #define ASKING_JOINERS_MS 5000
-/* Sessions of the former process are not continued, although it may have had the same epoch: the
- * first opts.incarnation is drawn by each process. */
-#define SESSION_BITS 16
 
 void asking_begin(struct core *c)
 {
@@ -282,7 +279,8 @@ void asking_take_records(struct core *c, struct neighbour *k, const struct msg_r
         (!m->begins && !a->coming.len)) /* the rest of an earlier answer */
         return;
     a->from_ms = neighbours_in(c->neighbours)->opened_ms = c->out.now_ms;
-    a->clock_ahead = (int64_t)(m->now_ms - c->out.now_ms);
+    if (m->begins)
+        a->clock_ahead = (int64_t)(m->now_ms - c->out.now_ms);
     if (!keeper_gather(&a->coming, m))
         return;
     buf_free(&a->got);
@@ -449,7 +447,6 @@ static void begin_head(struct core *c)
     c->asking = (struct asking){0};
     c->keepers.begins = c->head != NULL;
     c->records_anew = true; /* a volume may lack what keepers had */
-    neighbours_begin_sessions(c->neighbours, c->opts.incarnation << SESSION_BITS);
     core_start_head(c);
     restart_times(c);
     DL_FOREACH(a.callers, x)

@@ -223,6 +223,9 @@ struct core *core_create(const struct core_opts *o, uint64_t now_ms, uint64_t wa
     create_transport(c);
     c->retry_ms = CORE_RETRY_MIN_MS;
     c->out.kept = UINT64_MAX;
+    /* A former process of the head may have had the same epoch. */
+    if (o->vpid == VPID_HEAD)
+        neighbours_begin_sessions(c->neighbours, o->incarnation << CORE_SESSION_BITS);
     if (o->vpid == VPID_HEAD && o->keepers) {
         asking_begin(c);
     } else if (o->vpid == VPID_HEAD) {

@@ -64,10 +64,54 @@ static void only_the_children_of_the_head_call_it_and_not_more_often_than_allowe
     sim_destroy(s);
 }
 
+static uint64_t sessions[64];
+static size_t nsessions;
+
+static void on_welcome(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
+{
+    struct cur c = cur_of(data, len);
+    struct frame f;
+    struct msg m;
+
+    if (frame_decode(&c, &f, NULL) < 0 || f.type != MSG_WELCOME || f.src != *(uint32_t *)arg ||
+        msg_decode(&c, f.type, &m, NULL) < 0)
+        return;
+    assert_true(nsessions < 64);
+    sessions[nsessions++] = m.welcome.session;
+    msg_free(&m);
+}
+
+/* A child that still has a session of the former process does not continue one of the new process:
+ * the numbers of their frames differ. */
+static void c21_no_two_processes_of_a_daemon_have_sessions_of_the_same_number(void **state)
+{
+    for (uint32_t parent = 0; parent <= 1; parent++) {
+        const struct sim_hooks hooks = {.frame = on_welcome, .arg = &parent};
+        struct sim *s = dvm_boot(&(struct dvm_shape){
+            .members = MEMBERS, .started = MEMBERS, .slots = 1, .hooks = &hooks, .disk = true});
+        size_t former;
+
+        nsessions = 0;
+        dvm_wait_wired(s, MEMBERS, 20000);
+        former = nsessions;
+        sim_crash(s, parent);
+        sim_for(s, DVM_AWAY_MS);
+        sim_start(s, parent);
+        sim_for(s, 20000);
+        assert_true(former > 0 && nsessions > former);
+        for (size_t i = 0; i < former; i++) {
+            for (size_t k = former; k < nsessions; k++)
+                assert_int_not_equal(sessions[i], sessions[k]);
+        }
+        sim_destroy(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_call_the_next_head_soon_however_long_it_is_away),
+        cmocka_unit_test(c21_no_two_processes_of_a_daemon_have_sessions_of_the_same_number),
         cmocka_unit_test(only_the_children_of_the_head_call_it_and_not_more_often_than_allowed),
     };
 
