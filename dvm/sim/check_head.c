@@ -63,6 +63,7 @@ void check_head_succeed(struct check *c)
     {
         k->adopted |= k->phase == API_PHASE_REMOVING;
         k->waits_since = sim_now(c->sim);
+        k->waits_ran = sim_ran_ms(c->sim, VPID_HEAD);
         k->held = false;
     }
     HASH_ITER(hh, c->launches, x, xtmp) /* its messages are numbered anew */
@@ -202,6 +203,23 @@ static void check_whole(struct check *c, const struct resize_campaign *x)
     }
 }
 
+/* A head that has hung waits longer: it had not heard of anybody meanwhile. */
+static void check_silence(struct check *c, const struct seen_campaign *k,
+                          const struct resize_campaign *x)
+{
+    uint64_t waits_ms = sim_now(c->sim) - k->waits_since;
+
+    if (sim_stopped(c->sim, VPID_HEAD) || sim_ran_ms(c->sim, VPID_HEAD) - k->waits_ran < waits_ms)
+        return;
+    for (size_t i = 0; i < x->ntargets && waits_ms > sim_faults(c->sim).silence_ms; i++) {
+        struct resize_target t = resize_target_of(x, i);
+
+        if (!t.out)
+            check_fail(c, "resize-in-time", "shrink %s has waited for vpid %u for %llu ms", x->id,
+                       t.vpid, (unsigned long long)waits_ms);
+    }
+}
+
 /* The head waits at most silence_ms for a target that does not report. So a campaign lasts that
  * long only if daemons were silent. Without a fault it ends before, unless a LEFT was lost over a
  * slow link, or the way to the lowest daemon and back, of the removal before and of this one, may
@@ -215,11 +233,14 @@ static void check_duration(struct check *c, struct seen_campaign *k,
 
     if (x->kind != API_KIND_SHRINK || !x->op || k->ended)
         return;
-    if (!k->removes_since)
+    if (!k->removes_since) {
         k->removes_since = k->waits_since = now;
+        k->waits_ran = sim_ran_ms(c->sim, VPID_HEAD);
+    }
+    check_silence(c, k, x);
     k->losses += c->lost_now;
-    limit = c->healthy && !c->mapped_out && 4 * sim_slowest_way(c->sim) < f.silence_ms
-                ? f.silence_ms - 1
+    limit = c->healthy && 4 * sim_slowest_way(c->sim) < f.silence_ms
+                ? f.silence_ms - 1 + (c->mapped_out ? f.silence_ms : 0)
                 : f.silence_ms + (k->losses + 1) * f.head_absence_ms;
     if (now - k->waits_since > limit)
         check_fail(c, "resize-in-time", "shrink %s removes its targets for %llu ms, %u losses",

@@ -415,12 +415,14 @@ bool check_is_unsure(const struct check *c, const struct sim_job *j)
     return false;
 }
 
-/* An heir's records lack the job. Or its submitter's daemon has followed a former head beside the
- * heir. */
+/* An heir's records lack the job, or what its submitter's daemon had processed. Or that one has
+ * followed a former head beside the heir. */
 static bool is_unknown_to_heir(const struct check *c, const struct sim_job *j)
 {
-    return (check_is_unsure(c, j) && strstr(j->text, "does not know the job")) ||
-           (c->two_heads && ends_with_its_daemon(j->text));
+    bool unknown = strstr(j->text, "does not know the job") ||
+                   strstr(j->text, "does not know what this daemon has seen");
+
+    return (unknown && check_is_unsure(c, j)) || (c->two_heads && ends_with_its_daemon(j->text));
 }
 
 /* No head has seen that its submitter's daemon left: that one had SIGTERM while there was none. */

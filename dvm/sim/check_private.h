@@ -101,7 +101,8 @@ struct seen_campaign {
     enum api_phase phase;
     uint64_t op, back;      /* its broadcast, and the one that reverses it */
     uint64_t removes_since; /* time; 0: it removes nobody */
-    uint64_t waits_since;   /* the same, under this process of the head */
+    uint64_t waits_since;   /* the same, under this process of the head, */
+    uint64_t waits_ran;     /* and how long the head had run then: sim_ran_ms() */
     unsigned losses;        /* of daemons since then */
     bool ended;
     bool found;   /* at an heir */

@@ -158,7 +158,8 @@
     X(LOSS_UNEXPLAINED, "a loss does not explain the failure of a rank elsewhere")                 \
     X(LOSS_EXPLAINS_ALL, "a loss explains any end of a job, also one by its user")                 \
     X(DRAIN_ENDS_ALL, "a shrink with Kill ends recoverable jobs whole")                            \
-    X(BREAK_DEPARTS, "a target of a shrink whose link breaks counts as gone")                      \
+    X(SILENT_TWICE, "a shrink waits for a silent target for twice the limit")                      \
+    X(BREAK_DEPARTS, "a target of a shrink whose link breaks has left")                            \
     X(TARGETS_UNAWAITED, "a shrink is complete without its targets having left")                   \
     X(EXTENSION_STAYS, "an extension stays when its job has ended")                                \
     X(OUT_OF_TURN, "the release of an extension does not wait for members above it")               \
@@ -199,6 +200,10 @@
     X(FORMER_WELCOME, "a member links to a former head although it knows the next one")            \
     X(CLOCK_UNNOTED, "a head does not record that its wall clock was set")                         \
     X(CLOCK_OF_WALL, "an heir of keepers takes the time from its wall clock")                      \
+    X(FORMER_PARENT, "a member has a parent that knows only a former head")                        \
+    X(FORMER_BROADCAST, "a member takes a former head's broadcasts from its parent")               \
+    X(SESSION_AGAIN, "a new process counts its sessions as the former one did")                    \
+    X(CLOCK_LATE, "a keeper takes the head's clock from a group that comes late")                  \
     X(CLOCK_KEPT, "a head that refuses records keeps the clock that they give")                    \
     X(NAME_AGAIN, "an heir gives the names of jobs and campaigns that were lost to others")        \
     X(VOLUME_FIRST, "a new head takes the records of its volume before those of keepers")          \

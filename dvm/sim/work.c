@@ -331,11 +331,12 @@ static bool is_code_of(const struct sim_job *k, const struct ends *e, int code)
     return code == k->exit_code || (k->exit_code == EXIT_CODE_LOST && code == e->expected);
 }
 
-/* The submitter of a spawned job is gone: the job ends, or goes on. It may have had no name yet. */
+/* The submitter of a spawned job has ended: the job ends, or goes on. It may have had no name yet.
+ */
 static bool is_right_without_submitter(const struct ends *e, const struct sim_job *k,
                                        const struct sim_job *j)
 {
-    if (!*e->parent || (*k->nspace && !k->gone))
+    if (strcmp(e->parent, j->nspace) != 0 || (*k->nspace && !k->gone))
         return false;
     return (j->exit_code == EXIT_CODE_CANCELLED &&
             strstr(j->text, ": its submitter has disconnected")) ||

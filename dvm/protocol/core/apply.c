@@ -342,10 +342,30 @@ static int apply_snapshot(struct core *c, struct neighbour *k, const struct msg_
     return 0;
 }
 
+/* The neighbour follows a former head, whose broadcasts have the same numbers as those of the later
+ * one that is known here. */
+static bool follows_former(const struct core *c, const struct neighbour *k)
+{
+    return k->knows_head && k->knows_head < members_head(&c->members);
+}
+
+static void leave_neighbour(struct core *c, struct neighbour *k)
+{
+    out_log(&c->out, LOG_LEVEL_WARN, "vpid %u passes on what a former head has broadcast", k->vpid);
+    c->stale++;
+    c->ask_head = true;
+    neigh_bye(c, k);
+    neigh_end(c, k, "it follows a former head");
+}
+
 /* Only daemons that have the table of members apply broadcasts. */
 static void take_op(struct core *c, struct neighbour *k, struct msg *m)
 {
-    if (!core_is_head(c) && !k->joining)
+    if (core_is_head(c) || k->joining)
+        return;
+    if (follows_former(c, k) && !(names_heir(c, m) && is_later_head(c, m->add.members)))
+        leave_neighbour(c, k);
+    else
         apply_op(c, m);
 }
 
@@ -353,7 +373,11 @@ static void take_snapshot(struct core *c, struct neighbour *k, struct msg *m)
 {
     struct err err = {0};
 
-    if (!core_is_head(c) && apply_snapshot(c, k, &m->snapshot, &err) < 0)
+    if (core_is_head(c))
+        return;
+    if (!k->joining && follows_former(c, k))
+        leave_neighbour(c, k);
+    else if (apply_snapshot(c, k, &m->snapshot, &err) < 0)
         conn_refuse_frame(c, k, &err);
 }
 

@@ -457,6 +457,12 @@ static void refuse_sender(struct core *c, struct neighbour *k, const struct fram
     out_log(&c->out, LOG_LEVEL_WARN, "%s", err.msg);
 }
 
+/* Messages that change the table of members. */
+static bool is_table(unsigned type)
+{
+    return type == MSG_ADD || type == MSG_REMOVE || type == MSG_SHUTDOWN || type == MSG_SNAPSHOT;
+}
+
 static void take_neighbours(struct core *c, struct neighbour *k, const struct frame *f,
                             struct cur *body)
 {
@@ -470,7 +476,7 @@ static void take_neighbours(struct core *c, struct neighbour *k, const struct fr
     }
     if (f->type == MSG_HELLO || f->type == MSG_WELCOME)
         k->speaks = f->speaks;
-    if (f->type == MSG_HELLO)
+    if (f->type == MSG_HELLO || is_table(f->type))
         k->knows_head = f->dst_ctr;
     if (!is_peers(k, neighbours_in(c->neighbours), f))
         drop_frame(c, k, f);

@@ -25,6 +25,8 @@
 /* Longest step by which the head's absence is counted: between two inputs that are further apart,
  * this daemon was stopped. */
 #define CORE_STEP_MS 1000
+/* Of the number of a session; the others show which process of the daemon has given it. */
+#define CORE_SESSION_BITS 16
 #define CORE_CLIENTS_MAX 4096
 #define CORE_ASKED_MAX 4096 /* requests of local processes whose answer or end is to come */
 

@@ -33,14 +33,6 @@ static enum hello_why why_hello(const struct core *c, const struct neighbour *k)
     return k->vpid == members_parent(&c->members) ? HELLO_LINK : HELLO_RESUME;
 }
 
-/* Low bits; 0: none. */
-static uint32_t known_head(const struct core *c)
-{
-    const struct member *head = members_get(&c->members, VPID_HEAD);
-
-    return head ? (uint32_t)head->ctr : 0;
-}
-
 /* Our own connection is open: HELLO says who calls. */
 void greet_open(struct core *c, struct neighbour *k, struct peer_link *at)
 {
@@ -61,7 +53,8 @@ void greet_open(struct core *c, struct neighbour *k, struct peer_link *at)
         k->opened_ms = c->out.now_ms;
     }
     at->number = m.hello.number = peer_next_number(k->peer);
-    from.dst_ctr = epoch_none(c->self.epoch) ? 0 : known_head(c); /* edition 0 does not read it */
+    from.dst_ctr =
+        epoch_none(c->self.epoch) ? 0 : members_head(&c->members); /* edition 0 does not read it */
     neighbours_send_on(c->neighbours, k, at, &from, &m);
 }
 
@@ -264,8 +257,8 @@ static void continue_session(struct core *c, struct neighbour *k, struct neighbo
  * head has declared it lost. */
 static bool knows_less(const struct core *c, const struct neighbour *k, const struct msg_hello *m)
 {
-    bool later =
-        k->knows_head > known_head(c) && members_current(&c->members, m->self.vpid, m->self.epoch);
+    bool later = k->knows_head > members_head(&c->members) &&
+                 members_current(&c->members, m->self.vpid, m->self.epoch);
 
     return core_is_head(c) && (later || m->version > c->members.version);
 }
@@ -277,6 +270,13 @@ static bool is_astray(const struct core *c, const struct neighbour *k, const str
     return k->knows_head && m->version >= heads_since_after(&c->heads, k->knows_head);
 }
 
+/* A member that still follows a former head would pass that one's broadcasts on, with numbers that
+ * the later head has given to others. */
+static bool knows_former(const struct core *c, const struct neighbour *k)
+{
+    return !core_is_head(c) && k->knows_head > members_head(&c->members);
+}
+
 /* True: the caller is refused. */
 static bool refuse_history(struct core *c, struct neighbour *k, const struct msg_hello *m)
 {
@@ -284,6 +284,8 @@ static bool refuse_history(struct core *c, struct neighbour *k, const struct msg
         return false;
     if (knows_less(c, k, m))
         refuse_caller(c, k, REFUSE_RETRY, "this head knows less: another one is the head, or none");
+    else if (knows_former(c, k))
+        refuse_caller(c, k, REFUSE_RETRY, "this daemon does not know the caller's head yet");
     else if (is_astray(c, k, m))
         refuse_caller(c, k, core_is_head(c) ? REFUSE_EPOCH_OVER : REFUSE_RETRY,
                       "the head does not know what this daemon has seen of an earlier one");
@@ -462,6 +464,7 @@ static void take_welcome(struct core *c, struct neighbour *k, struct msg *msg)
     learn_ways(c, k, &m->self);
     if (epoch_none(c->self.epoch)) {
         c->self.epoch = m->epoch;
+        neighbours_begin_sessions(c->neighbours, m->epoch.ctr << CORE_SESSION_BITS);
         rml_set_epoch(c->rml, c->self.epoch);
         c->members.radix = m->radix;
         snprintf(c->incarnation, sizeof(c->incarnation), "%016llx",
@@ -529,8 +532,10 @@ void greet_snapshot(struct core *c, struct neighbour *k)
 {
     struct msg m = {.type = MSG_SNAPSHOT,
                     .snapshot = {.op = c->members.version, .radix = c->members.radix}};
+    struct frame from = rml_from(c->rml);
     BUF_AUTO struct buf nidmap = {0};
 
+    from.dst_ctr = k->speaks < 1 ? 0 : members_head(&c->members);
     buf_init(&nidmap, MSG_DATA_MAX);
     if (k->speaks < 1)
         members_encode_first(&c->members, &nidmap);
@@ -538,7 +543,7 @@ void greet_snapshot(struct core *c, struct neighbour *k)
         members_encode(&c->members, &nidmap);
     m.snapshot.table = nidmap.data;
     m.snapshot.len = nidmap.len;
-    neigh_say(c, k, &m);
+    neighbours_send(c->neighbours, k, &from, &m);
 }
 
 const struct neighbour_handler greet_handlers[] = {

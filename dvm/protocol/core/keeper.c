@@ -14,6 +14,8 @@
 
 #include "base/log/log.h"
 
+#define CLOCK_DRIFT 1000 /* one part in so many */
+
 static void empty_buf(struct buf *b)
 {
     buf_free(b);
@@ -46,6 +48,17 @@ bool keeper_gather(struct buf *coming, const struct msg_records *m)
     return m->ends && !coming->failed;
 }
 
+/* A group that comes late makes the head's clock seem slow. So only a group that was less late
+ * counts; but the two clocks may drift by CLOCK_DRIFT. */
+static void note_clock(struct keeper *kp, uint64_t head_ms, uint64_t now_ms)
+{
+    int64_t ahead = (int64_t)(head_ms - now_ms);
+    int64_t least = kp->clock_ahead - (int64_t)((now_ms - kp->clock_at) / CLOCK_DRIFT);
+
+    kp->clock_ahead = kp->ctr && least > ahead ? least : ahead;
+    kp->clock_at = now_ms;
+}
+
 static void keep_group(struct core *c, struct neighbour *k, const struct msg_records *m)
 {
     struct keeper *kp = &c->keeper;
@@ -66,9 +79,9 @@ static void keep_group(struct core *c, struct neighbour *k, const struct msg_rec
         return;
     }
     empty_buf(&kp->coming);
+    note_clock(kp, m->now_ms, c->out.now_ms);
     kp->ctr = k->epoch.ctr;
     kp->seq = m->seq;
-    kp->clock_ahead = (int64_t)(m->now_ms - c->out.now_ms);
     kept.kept = (struct msg_kept){.stream = m->stream, .ctr = kp->ctr, .seq = kp->seq};
     neigh_say(c, k, &kept);
 }

@@ -65,7 +65,8 @@ struct keeper {            /* a member */
     bool whole;            /* it is a snapshot */
     uint64_t head, stream; /* the last stream that has begun, or was dropped: epoch, number */
     uint64_t ctr, seq;     /* of the head's epoch, and of the last group; 0: nothing is kept */
-    int64_t clock_ahead;   /* of the head's clock, when the last group came */
+    int64_t clock_ahead;   /* of the head's clock, by the group that was least late, */
+    uint64_t clock_at;     /* as of the last group */
 };
 
 void keeper_free(struct core *c);

@@ -201,9 +201,9 @@ int64_t head_clock_ahead(const struct head *h)
     return h->clock_ahead;
 }
 
-void head_note_clock(struct head *h, bool news)
+void head_note_clock(struct head *h, bool has_records)
 {
-    incarnation_note_clock(h->known.inc, h->out->now_ms, h->out->wall_ms, news);
+    incarnation_note_clock(h->known.inc, h->out->now_ms, h->out->wall_ms, has_records);
 }
 
 uint64_t head_last_epoch(const struct head *h)

@@ -59,8 +59,8 @@ void head_each_client(const struct head *h, void (*on)(void *arg, const struct j
                       void *arg);
 /* How far the head's clock (out->now_ms) is ahead of this process's own. */
 int64_t head_clock_ahead(const struct head *h);
-/* After an input, which has made records (`news`) or not. */
-void head_note_clock(struct head *h, bool news);
+/* incarnation_note_clock(), after an input. */
+void head_note_clock(struct head *h, bool has_records);
 /* The heads of the incarnation so far, without the first. */
 const struct heads *head_heads(const struct head *h);
 uint64_t head_incarnation(const struct head *h);

@@ -14,8 +14,8 @@
 enum link_loss_whose {
     LOSS_OF_MEMBER,   /* in the tree, in its present epoch */
     LOSS_OF_JOINER,   /* admitted, not wired yet */
-    LOSS_OF_LEAVER,   /* removed by a shrink; it has said so itself */
-    LOSS_OF_STRANGER, /* of no epoch that is known here, or removed and has said nothing */
+    LOSS_OF_LEAVER,   /* removed by a shrink; it has reported so itself */
+    LOSS_OF_STRANGER, /* of no epoch that is known here, or removed, without such a report */
 };
 
 enum link_loss_how {

@@ -251,6 +251,13 @@ struct tree members_tree(const struct members *m)
     return (struct tree){.live = m->live, .radix = m->radix};
 }
 
+uint32_t members_head(const struct members *m)
+{
+    const struct member *head = members_get(m, VPID_HEAD);
+
+    return head ? (uint32_t)head->ctr : 0;
+}
+
 uint32_t members_parent(const struct members *m)
 {
     struct tree t = members_tree(m);

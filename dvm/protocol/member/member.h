@@ -76,6 +76,8 @@ bool members_live(const struct members *m, uint32_t vpid);
 /* True if the vpid is in the tree in this epoch. */
 bool members_current(const struct members *m, uint32_t vpid, struct epoch e);
 struct tree members_tree(const struct members *m);
+/* Low bits of the epoch of the head; 0: it is not known. */
+uint32_t members_head(const struct members *m);
 uint32_t members_parent(const struct members *m); /* of this daemon; TREE_NONE at the head */
 /* Applies a broadcast. Entries in other epochs stay as they are, so a repeated one changes
  * nothing. Returns how many vpids were added or removed. */

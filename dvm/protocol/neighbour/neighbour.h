@@ -43,7 +43,8 @@ struct neighbour {
     uint8_t speaks;    /* the newest edition that it knows (dvm/protocol/wire/frame.h) */
     uint32_t vpid;     /* VPID_NONE until the greeting names it */
     struct epoch epoch;
-    uint32_t knows_head; /* a caller: low bits of the epoch of the head that it knows; 0: none */
+    uint32_t knows_head; /* by its HELLO, or last broadcast: low bits of the epoch of the head that
+                            it knows; 0: none */
     uint64_t opened_ms;  /* of the present state, unless it is up */
     struct peer *peer;   /* its connections, and the frames to and from it */
     size_t nways;        /* outgoing: its addresses */

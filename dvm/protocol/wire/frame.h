@@ -39,8 +39,9 @@ struct frame {
     uint32_t src;
     uint32_t dst; /* VPID_NONE: the daemon at the other end of the link */
     struct epoch src_epoch;
-    uint32_t dst_ctr; /* low bits of the receiver's epoch, same incarnation; 0: any epoch. HELLO: of
-                         the epoch of the head that the caller knows */
+    uint32_t dst_ctr; /* low bits of the receiver's epoch, same incarnation; 0: any epoch. HELLO,
+                         ADD, REMOVE, SHUTDOWN, SNAPSHOT: of the epoch of the head that the sender
+                         knows */
     uint64_t version; /* last membership broadcast that the sender had processed */
     uint64_t seq;     /* routed messages: number in the stream src -> dst of this class, from 1 */
     uint64_t ack;     /* all frames of the opposite stream up to this number have arrived */

@@ -92,6 +92,7 @@ static void send_kept(struct xcast *x, struct neighbour *k, const struct frame *
 
     f.type = cur_u16(&c);
     f.dst = k->vpid;
+    f.dst_ctr = k->speaks < 1 ? 0 : members_head(x->members);
     buf_init(&b, MSG_DATA_MAX);
     frame_encode(&b, &f);
     buf_put_raw(&b, slot->body.data + 2, slot->body.len - 2);

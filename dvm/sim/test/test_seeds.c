@@ -110,6 +110,7 @@ static void seeds_that_once_failed_pass(void **state)
         {19, 24809184532977722,
          3}, /* a spawned job that was lost with its submitter was cancelled */
         {20, 1709402173964741, 4}, /* a refused target's link broke, and counted as its departure */
+        {20, 3021207391501569, 3}, /* a child continued a session of a former head with the next */
         {20, 514, 4}, /* the BYE of a former lifeline counted as the departure of a target */
         {20, 31381309337793782, 3}, /* a job was ended "by the user" when its submitter was gone */
         {20, 16884629632428001, 4}, /* the checker: a submitter was gone before it knew the name */
@@ -179,7 +180,9 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {20, 55863556054054923, 4}, /* a head started while the one before it still ran */
         {20, 18978566448668984, 3}, /* the checker: a daemon left, by SIGTERM, while no head was */
         {20, 40277211456086844, 3}, /* an heir took the time from a wall clock that had been set */
-        {20, 2504, 4},              /* the same, while there was no head */
+        {20, 15580957177697916, 0}, /* a parent passed on what a former head had broadcast */
+        {20, 16505, 3}, /* the checker: an heir did not know what a submitter's daemon had seen */
+        {20, 2504, 4},  /* the same, while there was no head */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)

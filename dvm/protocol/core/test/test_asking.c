@@ -405,9 +405,9 @@ static bool is_below_vpid_1(struct sim *s, void *arg)
     return core_inspect_lifeline(sim_core(s, 4)) == 1;
 }
 
-/* Vpid 4 has an heir's ADD. It comes below vpid 1, which does not, and from whose records the next
- * heir has the same number for its own ADD. */
-static void c21_a_member_below_another_one_may_have_seen_what_the_heir_does_not_know(void **state)
+/* Vpid 4 knows an heir, which has ended. Its parent, vpid 1, knows only the head before, and no
+ * other daemon can be reached from the two. */
+static struct sim *boot_former_and_later(void)
 {
     struct sim *s = boot();
     uint32_t vpid = 4;
@@ -419,7 +419,63 @@ static void c21_a_member_below_another_one_may_have_seen_what_the_heir_does_not_
     sim_heal(s);
     for (uint32_t v = 1; v <= MEMBERS; v++)
         sim_partition(s, v, v == 1 || v == 4 ? 1 : 2);
+    return s;
+}
+
+/* Vpid 1 takes vpid 4 as its child, as one that knew the same head when it called. */
+static void come_below(struct sim *s)
+{
+    struct member *head = &sim_core(s, 1)->members.tab[VPID_HEAD];
+    uint64_t ctr = head->ctr;
+
+    head->ctr = known_epoch(s, 4);
     assert_true(sim_until(s, is_below_vpid_1, NULL, 9000));
+    head->ctr = ctr;
+}
+
+static void
+c21_a_member_that_knows_a_former_head_is_no_parent_of_one_that_knows_the_next(void **state)
+{
+    struct sim *s = boot_former_and_later();
+
+    assert_false(sim_until(s, is_below_vpid_1, NULL, 9000));
+    sim_destroy(s);
+}
+
+static void c21_what_a_former_head_broadcasts_is_not_taken_from_a_parent(void **state)
+{
+    struct sim *s = boot_former_and_later();
+    struct msg m = {.type = MSG_REMOVE, .remove = {.why = REMOVE_LOST}};
+    struct msg_target lost = {3, core_inspect_epoch(sim_core(s, 3))};
+    uint64_t version;
+
+    come_below(s);
+    version = core_inspect_members(sim_core(s, 4))->version;
+    m.remove.ntargets = 1;
+    m.remove.targets = &lost;
+    m.remove.text = "";
+    m.remove.op = version;
+    sim_clock(s, 1);
+    apply_op(sim_core(s, 1), &m);
+    m.remove.op = version + 1;
+    apply_op(sim_core(s, 1), &m);
+    sim_drain(s, 1);
+    sim_for(s, 1000);
+    assert_int_equal(core_inspect_members(sim_core(s, 1))->version, version + 1);
+    assert_int_equal(core_inspect_members(sim_core(s, 4))->version, version);
+    assert_true(members_live(core_inspect_members(sim_core(s, 4)), 3));
+    assert_false(is_below_vpid_1(s, NULL));
+    sim_destroy(s);
+}
+
+/* Vpid 4 has an heir's ADD. It is below vpid 1, which does not have it, and from whose records the
+ * next heir has the same number for its own ADD. */
+static void c21_a_member_below_another_one_may_have_seen_what_the_heir_does_not_know(void **state)
+{
+    struct sim *s = boot_former_and_later();
+    uint32_t vpid = 4;
+
+    come_below(s);
     sim_heal(s);
     for (uint32_t v = 2; v <= MEMBERS; v++)
         sim_partition(s, v, v == 4 ? 0 : 2);
@@ -681,6 +737,9 @@ int main(void)
         cmocka_unit_test(c21_heirs_of_the_same_records_have_different_epochs),
         cmocka_unit_test(c21_a_member_that_has_seen_what_the_heir_does_not_know_joins_anew),
         cmocka_unit_test(c21_a_member_that_has_seen_what_a_former_heir_did_not_know_joins_anew),
+        cmocka_unit_test(
+            c21_a_member_that_knows_a_former_head_is_no_parent_of_one_that_knows_the_next),
+        cmocka_unit_test(c21_what_a_former_head_broadcasts_is_not_taken_from_a_parent),
         cmocka_unit_test(c21_a_member_below_another_one_may_have_seen_what_the_heir_does_not_know),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_when_its_connection_breaks),
         cmocka_unit_test(c21_the_best_keeper_is_waited_for_although_older_records_are_there),

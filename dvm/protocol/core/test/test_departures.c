@@ -120,8 +120,8 @@ static void c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count(v
     sim_destroy(s);
 }
 
-/* The link breaks at any moment near the command, and the target is told when it calls again. If
- * the break takes its own word with it, it counts as silent after the limit. */
+/* The link breaks at any moment near the command. The target calls again and is refused with LEFT.
+ * If its own LEFT was lost, it counts as silent after the limit. */
 static void c6_a_target_whose_link_breaks_is_waited_for_until_it_has_left(void **state)
 {
     for (uint64_t at = 0; at < 40; at++) {
@@ -145,7 +145,7 @@ static void c6_a_target_whose_link_breaks_is_waited_for_until_it_has_left(void *
     }
 }
 
-/* It ended without a word: after the limit it counts as lost. */
+/* It ended without LEFT: after the limit it counts as lost. */
 static void a_target_that_is_killed_counts_as_silent(void **state)
 {
     uint32_t target = 6;

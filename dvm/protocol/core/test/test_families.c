@@ -280,7 +280,7 @@ static void an_ended_parent_ends_its_children_when_its_submitter_disconnects(voi
     dvm_free(d);
 }
 
-/* The rank that has spawned it is gone, nobody has sent a signal. */
+/* The rank that has spawned it has ended, nobody has sent a signal. */
 static void a_spawned_job_whose_submitter_disconnects_is_not_ended_by_the_user(void **state)
 {
     struct dvm *d = dvm_new();

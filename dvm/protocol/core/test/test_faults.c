@@ -359,7 +359,7 @@ static void a_daemon_shrunk_while_cut_off_is_notified_and_parks(void **state)
         sim_break(s, 4, 1);
         sim_break(s, 4, 0);
         (void)shrink(s, "c", &four, 1);
-        sim_for(s, 12000); /* the shrink did not wait for it */
+        sim_for(s, 12000); /* longer than the shrink waits for it */
         assert_int_equal(dvm_events(s, API_EVENT_CAMPAIGN_COMPLETE), 1);
         assert_false(sim_parked(s, 4));
         sim_heal(s);
@@ -553,7 +553,7 @@ static void what_a_daemon_has_counted_stays_when_it_joins_anew(void **state)
     sim_destroy(s);
 }
 
-/* It calls again, and is told that it has left. */
+/* It calls again, and is refused with LEFT. */
 static void a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit(void **state)
 {
     struct sim *s = boot(4, 4, 2);

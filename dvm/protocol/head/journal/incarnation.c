@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CLOCK_KNOWN_MS 1000
+#define CLOCK_ERROR_MS 1000
 
 struct incarnation {
     struct journal *journal;
@@ -64,8 +64,8 @@ static int load_state(void *state, struct cur *c, struct err *err)
     FREE_AUTO char *cluster = cur_str(c, API_NAME_MAX);
 
     set_number(i, cluster, cur_u64(c));
-    i->clock.now_ms = cur_u64(c);
-    i->clock.wall_ms = cur_u64(c);
+    i->clock.now_ms = msg_get_moment(c);
+    i->clock.wall_ms = msg_get_moment(c);
     i->ending = msg_get_flag(c);
     i->why = (enum shutdown_why)msg_get_enum(c, SHUTDOWN_WHYS);
     i->at_ms = cur_u64(c);
@@ -113,13 +113,14 @@ int64_t incarnation_clock_ahead(const struct incarnation *i, uint64_t now_ms, ui
     return (int64_t)(i->clock.now_ms + age_ms) - (int64_t)now_ms;
 }
 
-void incarnation_note_clock(struct incarnation *i, uint64_t now_ms, uint64_t wall_ms, bool news)
+void incarnation_note_clock(struct incarnation *i, uint64_t now_ms, uint64_t wall_ms,
+                            bool has_records)
 {
     struct record r = {.type = RECORD_CLOCK, .clock = {now_ms, wall_ms}};
     int64_t age_ms = (int64_t)(now_ms - i->clock.now_ms);
     int64_t set_ms = (int64_t)(wall_ms - i->clock.wall_ms) - age_ms;
 
-    if ((news && age_ms >= CLOCK_KNOWN_MS) || llabs(set_ms) >= CLOCK_KNOWN_MS)
+    if ((has_records && age_ms >= CLOCK_ERROR_MS) || llabs(set_ms) >= CLOCK_ERROR_MS)
         journal_note(i->journal, &r);
 }
 

@@ -17,8 +17,9 @@ const char *incarnation_text(const struct incarnation *i); /* 16 hexadecimal dig
 struct epoch incarnation_epoch(const struct incarnation *i, uint64_t ctr);
 
 /* This moment by both clocks is recorded if a later process would not know it to a second: the wall
- * clock was set, or there are records (`news`) a second after the last such moment. */
-void incarnation_note_clock(struct incarnation *i, uint64_t now_ms, uint64_t wall_ms, bool news);
+ * clock was set, or there are records a second after the last such moment. */
+void incarnation_note_clock(struct incarnation *i, uint64_t now_ms, uint64_t wall_ms,
+                            bool has_records);
 /* By how much a later process, at this moment of its own clock and the wall clock, has to set its
  * clock forward, so that it goes on with the clock of the first one. If the wall clock has been set
  * since the last record, the result is wrong by as much. */

@@ -63,8 +63,8 @@ static int get_begin(struct cur *c, struct record *r, struct err *err)
     r->begin.cluster = cur_str(c, API_NAME_MAX);
     r->begin.incarnation = cur_u64(c);
     r->begin.size = cur_u32(c);
-    r->begin.now_ms = cur_u64(c);
-    r->begin.wall_ms = cur_u64(c);
+    r->begin.now_ms = msg_get_moment(c);
+    r->begin.wall_ms = msg_get_moment(c);
     msg_get_member(c, &r->begin.head);
     if (!c->bad && (r->begin.incarnation == 0 || r->begin.head.vpid != VPID_HEAD ||
                     r->begin.head.epoch.inc != r->begin.incarnation))
@@ -86,8 +86,8 @@ static void put_clock(struct buf *b, const struct record *r)
 
 static int get_clock(struct cur *c, struct record *r, struct err *err)
 {
-    r->clock.now_ms = cur_u64(c);
-    r->clock.wall_ms = cur_u64(c);
+    r->clock.now_ms = msg_get_moment(c);
+    r->clock.wall_ms = msg_get_moment(c);
     return 0;
 }
 

@@ -254,7 +254,7 @@ struct resize_target resize_target_of(const struct resize_campaign *c, size_t i)
 {
     const struct campaign_target *t = &c->record->targets[i];
 
-    return (struct resize_target){t->id.vpid, t->id.epoch, t->added};
+    return (struct resize_target){t->id.vpid, t->id.epoch, t->added, t->out};
 }
 
 void resize_each_share(const struct resize *rs,

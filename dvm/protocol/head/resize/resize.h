@@ -92,6 +92,7 @@ struct resize_target {
     uint32_t vpid;
     struct epoch epoch; /* none: the vpid was no member */
     bool added;         /* a grow has wired it, or began to */
+    bool out;           /* it has left, or is lost */
 };
 void resize_each_campaign(const struct resize *rs,
                           void (*on)(void *arg, const struct resize_campaign *c), void *arg);

@@ -30,7 +30,7 @@ static void a_daemon_that_is_not_wired_yet_is_forgotten_and_never_lost(void **st
     assert_int_equal(link_loss_decide(LOSS_OF_JOINER, LOSS_AFTER_GRACE), LOSS_IGNORE);
 }
 
-static void a_daemon_ordered_to_leave_has_departed_and_is_never_lost(void **state)
+static void a_removed_daemon_that_has_reported_it_has_departed_and_is_never_lost(void **state)
 {
     assert_int_equal(link_loss_decide(LOSS_OF_LEAVER, LOSS_BY_BREAK), LOSS_DEPARTED);
     assert_int_equal(link_loss_decide(LOSS_OF_LEAVER, LOSS_AFTER_BYE), LOSS_DEPARTED);
@@ -43,7 +43,7 @@ int main(void)
         cmocka_unit_test(the_loss_of_an_unknown_peer_is_ignored),
         cmocka_unit_test(a_member_is_lost_only_after_its_grace),
         cmocka_unit_test(a_daemon_that_is_not_wired_yet_is_forgotten_and_never_lost),
-        cmocka_unit_test(a_daemon_ordered_to_leave_has_departed_and_is_never_lost),
+        cmocka_unit_test(a_removed_daemon_that_has_reported_it_has_departed_and_is_never_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

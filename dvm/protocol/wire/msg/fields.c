@@ -46,6 +46,15 @@ char *msg_get_text(struct cur *c)
     return cur_str(c, MSG_TEXT_MAX);
 }
 
+uint64_t msg_get_moment(struct cur *c)
+{
+    uint64_t ms = cur_u64(c);
+
+    if (ms > MSG_MOMENT_MAX)
+        c->bad = true;
+    return ms;
+}
+
 char *msg_get_nspace(struct cur *c)
 {
     return cur_str(c, JOB_NSPACE_MAX);

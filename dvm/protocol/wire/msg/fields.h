@@ -31,6 +31,8 @@ struct key_id msg_get_key_id(struct cur *c);
 /* A text longer than MSG_TEXT_MAX is cut there, since the decoder would refuse it. */
 void msg_put_text(struct buf *b, const char *s);
 char *msg_get_text(struct cur *c);
+#define MSG_MOMENT_MAX (1ull << 60)     /* ms; so sums with limits fit */
+uint64_t msg_get_moment(struct cur *c); /* of a clock */
 char *msg_get_nspace(struct cur *c);
 /* An enum of one byte, below `end`; c->bad otherwise. */
 uint8_t msg_get_enum(struct cur *c, unsigned end);

@@ -18,7 +18,7 @@ int msg_records_decode(struct cur *c, struct msg_records *m, struct err *err)
 {
     m->stream = cur_u64(c);
     m->seq = cur_u64(c);
-    m->now_ms = cur_u64(c);
+    m->now_ms = msg_get_moment(c);
     m->begins = msg_get_flag(c);
     m->ends = msg_get_flag(c);
     m->snapshot = msg_get_flag(c);

@@ -110,6 +110,18 @@ static struct record encode_and_decode(const struct record *r)
     return out;
 }
 
+static void moments_beyond_all_clocks_are_refused(void **state)
+{
+    for (int wall = 0; wall < 2; wall++) {
+        struct record begin = sample_record(RECORD_BEGIN), clock = sample_record(RECORD_CLOCK);
+
+        *(wall ? &clock.clock.wall_ms : &clock.clock.now_ms) = MSG_MOMENT_MAX + 1;
+        assert_record_refused(clock, "cut");
+        *(wall ? &begin.begin.wall_ms : &begin.begin.now_ms) = MSG_MOMENT_MAX + 1;
+        assert_record_refused(begin, "cut");
+    }
+}
+
 static void an_heir_may_skip_as_many_numbers_as_the_limit_says(void **state)
 {
     struct record r = sample_record(RECORD_HEIR), out;
@@ -390,6 +402,7 @@ int main(void)
         cmocka_unit_test(every_prefix_and_every_longer_record_is_refused),
         cmocka_unit_test(a_begin_without_an_epoch_of_the_head_is_refused),
         cmocka_unit_test(records_of_another_layout_are_refused),
+        cmocka_unit_test(moments_beyond_all_clocks_are_refused),
         cmocka_unit_test(an_heir_may_skip_as_many_numbers_as_the_limit_says),
         cmocka_unit_test(a_job_may_be_of_the_highest_vpid),
         cmocka_unit_test(members_out_of_their_limits_are_refused),

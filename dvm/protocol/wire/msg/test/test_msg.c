@@ -340,6 +340,13 @@ static void a_text_over_the_limit_is_refused_by_the_receiver(void **state)
     assert_non_null(strstr(err.msg, "out of its limits"));
 }
 
+static void a_moment_beyond_all_clocks_is_refused(void **state)
+{
+    struct msg m = {.type = MSG_RECORDS, .records = {.now_ms = MSG_MOMENT_MAX + 1}};
+
+    assert_msg_refused(&m, "cut");
+}
+
 static void a_radix_that_makes_no_tree_is_refused(void **state)
 {
     static const uint32_t bad[] = {0, 1, 1025, UINT32_MAX};
@@ -579,6 +586,7 @@ int main(void)
         cmocka_unit_test(up_to_four_addresses_arrive_and_a_single_one_is_written_as_ever),
         cmocka_unit_test(a_text_over_the_limit_is_cut_by_the_sender),
         cmocka_unit_test(a_text_over_the_limit_is_refused_by_the_receiver),
+        cmocka_unit_test(a_moment_beyond_all_clocks_is_refused),
         cmocka_unit_test(a_radix_that_makes_no_tree_is_refused),
         cmocka_unit_test(epoch_0_is_refused),
         cmocka_unit_test(a_reason_that_does_not_exist_is_refused),
