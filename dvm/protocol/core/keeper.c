@@ -48,14 +48,14 @@ bool keeper_gather(struct buf *coming, const struct msg_records *m)
     return m->ends && !coming->failed;
 }
 
-/* A group that comes late makes the head's clock seem slow. So only a group that was less late
- * counts; but the two clocks may drift by CLOCK_DRIFT. */
-static void note_clock(struct keeper *kp, uint64_t head_ms, uint64_t now_ms)
+/* A group that comes late makes the head's clock seem slow. So only a group of this head that was
+ * less late counts; but the two clocks may drift by CLOCK_DRIFT. */
+static void note_clock(struct keeper *kp, uint64_t ctr, uint64_t head_ms, uint64_t now_ms)
 {
     int64_t ahead = (int64_t)(head_ms - now_ms);
     int64_t least = kp->clock_ahead - (int64_t)((now_ms - kp->clock_at) / CLOCK_DRIFT);
 
-    kp->clock_ahead = kp->ctr && least > ahead ? least : ahead;
+    kp->clock_ahead = kp->ctr == ctr && least > ahead ? least : ahead;
     kp->clock_at = now_ms;
 }
 
@@ -79,7 +79,7 @@ static void keep_group(struct core *c, struct neighbour *k, const struct msg_rec
         return;
     }
     empty_buf(&kp->coming);
-    note_clock(kp, m->now_ms, c->out.now_ms);
+    note_clock(kp, k->epoch.ctr, m->now_ms, c->out.now_ms);
     kp->ctr = k->epoch.ctr;
     kp->seq = m->seq;
     kept.kept = (struct msg_kept){.stream = m->stream, .ctr = kp->ctr, .seq = kp->seq};
