@@ -65,6 +65,7 @@ struct asked { /* a request for another size, whose answer or end is to come */
     struct msg ask; /* RESIZE_ASK, for a new head */
     bool answered;  /* its campaign runs: */
     char *campaign;
+    bool ended; /* its campaign's end was reported, by another request of the same process */
     struct asked *next, *prev;
 };
 

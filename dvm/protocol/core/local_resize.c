@@ -157,7 +157,7 @@ static void take_answer(struct core *c, const struct frame *f, struct msg *m)
     if (!x || x->answered)
         return;
     answer_request(c, x->req, r->status, r, r->why);
-    if (!begins_campaign(x, r)) {
+    if (x->ended || !begins_campaign(x, r)) {
         drop_asked(c, x);
         return;
     }
@@ -172,6 +172,15 @@ static bool is_of(const struct asked *x, const struct msg_resize_ended *end)
            strcmp(x->campaign, end->campaign) == 0;
 }
 
+/* It repeats that request, and waits for its answer. */
+static bool repeats(const struct asked *x, const struct msg_resize_ended *end)
+{
+    const struct msg_resize_ask *a = &x->ask.resize_ask;
+
+    return !x->answered && *end->req_id && strcmp(a->req_id, end->req_id) == 0 &&
+           a->rank == end->rank && strcmp(a->nspace, end->nspace) == 0;
+}
+
 static void take_ended(struct core *c, const struct frame *f, struct msg *m)
 {
     struct asked *x, *tmp;
@@ -181,6 +190,7 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
         return;
     DL_FOREACH_SAFE(c->asked, x, tmp)
     {
+        x->ended |= repeats(x, &m->resize_ended);
         if (!is_of(x, &m->resize_ended))
             continue;
         known = true;
