@@ -190,7 +190,6 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
         return;
     DL_FOREACH_SAFE(c->asked, x, tmp)
     {
-        x->ended |= repeats(x, &m->resize_ended);
         if (!is_of(x, &m->resize_ended))
             continue;
         known = true;
@@ -198,6 +197,10 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
     }
     if (!known)
         return;
+    DL_FOREACH(c->asked, x)
+    {
+        x->ended |= repeats(x, &m->resize_ended);
+    }
     out_add(&c->out, OUT_RESIZE_ENDED)->resize_ended.end = m->resize_ended;
     m->resize_ended = (struct msg_resize_ended){0}; /* taken */
 }
