@@ -19,14 +19,18 @@
 #define SOON_MS 1000 /* much less than the time after which a target counts as silent */
 
 static unsigned commands[MEMBERS + 1]; /* REMOVE messages that a daemon has got */
+static uint64_t link_2_6;              /* the connection of vpid 6 at vpid 2 */
 
 static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
 {
     struct cur c = cur_of(data, len);
     struct frame f;
 
-    if (vpid <= MEMBERS && frame_decode(&c, &f, NULL) == 0)
-        commands[vpid] += f.type == MSG_REMOVE;
+    if (vpid > MEMBERS || frame_decode(&c, &f, NULL) < 0)
+        return;
+    commands[vpid] += f.type == MSG_REMOVE;
+    if (vpid == 2 && f.src == 6)
+        link_2_6 = conn;
 }
 
 static struct sim *boot(void)
@@ -159,6 +163,46 @@ static void a_target_that_is_killed_counts_as_silent(void **state)
     sim_destroy(s);
 }
 
+static void ping_from_vpid_6(struct sim *s)
+{
+    struct frame f = {
+        .type = MSG_PING, .src = 6, .dst = 2, .src_epoch = core_inspect_epoch(sim_core(s, 6))};
+    struct msg ping = {.type = MSG_PING};
+    BUF_AUTO struct buf b = {0};
+
+    buf_init(&b, MSG_DATA_MAX);
+    frame_encode(&b, &f);
+    msg_encode(&b, &ping);
+    sim_clock(s, 2);
+    core_conn_frame(sim_core(s, 2), link_2_6, b.data, b.len);
+    sim_drain(s, 2);
+}
+
+/* Vpid 6 does not process its removal from vpid 2, which is therefore never closed by it, and is
+ * not silent either. */
+static void a_daemon_that_leaves_waits_for_a_link_that_is_not_closed_with_a_limit(void **state)
+{
+    enum { LIMIT_MS = 10000 };
+    uint32_t target = 2;
+    struct sim *s = boot();
+    uint64_t since;
+
+    sim_stop(s, 6, true);
+    shrink(s, "c", 1, &target, 1);
+    sim_for(s, 100);
+    since = sim_now(s);
+    assert_int_equal(core_state(sim_core(s, 2)), CORE_LEAVING);
+    while (sim_now(s) < since + LIMIT_MS - SOON_MS) {
+        ping_from_vpid_6(s);
+        sim_for(s, 500);
+    }
+    assert_int_equal(core_state(sim_core(s, 2)), CORE_LEAVING);
+    ping_from_vpid_6(s);
+    sim_for(s, SOON_MS);
+    assert_true(sim_parked(s, 2));
+    sim_destroy(s);
+}
+
 /* Its jobs are ended at once. Without a limit they would be waited for. */
 static void a_daemon_that_asks_to_leave_with_no_time_leaves_at_once(void **state)
 {
@@ -188,6 +232,7 @@ int main(void)
         cmocka_unit_test(c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count),
         cmocka_unit_test(c6_a_target_whose_link_breaks_is_waited_for_until_it_has_left),
         cmocka_unit_test(a_target_that_is_killed_counts_as_silent),
+        cmocka_unit_test(a_daemon_that_leaves_waits_for_a_link_that_is_not_closed_with_a_limit),
         cmocka_unit_test(a_daemon_that_asks_to_leave_with_no_time_leaves_at_once),
     };
 
