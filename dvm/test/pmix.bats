@@ -40,26 +40,21 @@ teardown() { end_dvm; }
     start_dvm 2 --slots 1
     run --separate-stderr prun -n 2 "$examples/mpi_spawn" 1
     [ "$status" -ne 0 ]
-    [[ "$stderr" == *"An error occurred in MPI_Comm_spawn"* ]]
     [[ "$stderr" == *"MPI_ERR_SPAWN"* ]]
     run -0 prun -n 2 --oversubscribe "$examples/mpi_spawn" 1
     [ "$output" = "spawn: parents=2 children=1 ok" ]
     run -0 prun -n 1 "$probe" spawn 1 true
 }
 
-was_refused() { grep -q '^spawn: ' out; }
-
 @test "C26: other jobs run beside a parent whose spawn was refused" {
-    local pid
     start_dvm 2 --slots 1
     cd "$BATS_TEST_TMPDIR"
     timeout --kill-after=10 "$limit" "$bin/prun" -n 1 sh -c '"$1" spawn 2 true; exec tail -f /dev/null' sh "$probe" > out 2> err 3>&- &
-    pid=$!
-    eventually was_refused
+    eventually grep -q '^spawn: ' out
     run ! grep -qx 'spawn: PMIX_SUCCESS' out
     run -0 prun -n 1 true
-    kill "$pid" # it runs still
-    wait "$pid" || true
+    kill "$!" # it runs still
+    wait
 }
 
 # topology_of VPID: the file that ranks of that daemon share the machine's topology by.

@@ -173,7 +173,7 @@ static bool is_of(const struct asked *x, const struct msg_resize_ended *end)
 }
 
 /* It repeats that request, and waits for its answer. */
-static bool repeats(const struct asked *x, const struct msg_resize_ended *end)
+static bool is_repeat_of(const struct asked *x, const struct msg_resize_ended *end)
 {
     const struct msg_resize_ask *a = &x->ask.resize_ask;
 
@@ -199,7 +199,7 @@ static void take_ended(struct core *c, const struct frame *f, struct msg *m)
         return;
     DL_FOREACH(c->asked, x)
     {
-        x->ended |= repeats(x, &m->resize_ended);
+        x->ended |= is_repeat_of(x, &m->resize_ended);
     }
     out_add(&c->out, OUT_RESIZE_ENDED)->resize_ended.end = m->resize_ended;
     m->resize_ended = (struct msg_resize_ended){0}; /* taken */
