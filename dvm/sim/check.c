@@ -261,7 +261,8 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
 }
 
 /* A launch that has waited for keepers was decided earlier: check_head() has seen its record then.
- * A removal that was decided meanwhile follows it. */
+ * A removal that was decided meanwhile follows it. One that has waited for a link may be for an
+ * earlier epoch of the vpid. */
 static void on_launch_frame(struct check *c, const struct frame *f)
 {
     struct seen_launch *x = xcalloc(1, sizeof(*x));
@@ -278,7 +279,8 @@ static void on_launch_frame(struct check *c, const struct frame *f)
     }
     HASH_ADD(hh, c->launches, key, sizeof(x->key), x);
     to = members_get(core_inspect_members(sim_core(c->sim, 0)), f->dst);
-    if (to && !c->waited && (to->state == MEMBER_LEAVING || to->state == MEMBER_PARKED) &&
+    if (to && !c->waited && (uint32_t)to->ctr == f->dst_ctr &&
+        (to->state == MEMBER_LEAVING || to->state == MEMBER_PARKED) &&
         (c->began[f->dst] != MEMBER_WIRED || c->named_now[f->dst]))
         check_fail(c, "no-send-to-leaving", "launch data goes to vpid %u, which is %s", f->dst,
                    member_state_word(to->state));

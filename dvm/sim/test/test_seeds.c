@@ -112,6 +112,8 @@ static void seeds_that_once_failed_pass(void **state)
         {20, 1709402173964741, 4}, /* a refused target's link broke, and counted as its departure */
         {20, 3021207391501569, 3}, /* a child continued a session of a former head with the next */
         {20, 514, 4}, /* the BYE of a former lifeline counted as the departure of a target */
+        {20, 2508199762463116, 4},  /* the checker: a launch had waited for a link, and its target
+                                       has a new epoch */
         {20, 31381309337793782, 3}, /* a job was ended "by the user" when its submitter was gone */
         {20, 16884629632428001, 4}, /* the checker: a submitter was gone before it knew the name */
         {20, 51402616427618185, 4}, /* the checker: another daemon had called as this vpid */
