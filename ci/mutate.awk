@@ -42,9 +42,7 @@ END {
         for (i = 1; i <= nlines; i++)
             if (fits(h, i)) {
                 found++
-                if (i in place)
-                    found = 2
-                place[i] = h
+                at = i
             }
         if (found != 1) {
             print file ": the lines of a mutant stand there " found + 0 " times, not once:" > "/dev/stderr"
@@ -52,13 +50,14 @@ END {
                 print "  " old[h, k] > "/dev/stderr"
             exit 1
         }
-    }
-    for (i = 1; i <= nlines; i++) {
-        for (k = 1; (i in place) && k < nold[place[i]]; k++)
-            if ((i + k) in place) {
-                print file ": two mutants have the same line: " line[i + k] > "/dev/stderr"
+        place[at] = h
+        for (k = at; k < at + nold[h]; k++) {
+            if (k in owned) {
+                print file ": two mutants have the same line: " line[k] > "/dev/stderr"
                 exit 1
             }
+            owned[k]
+        }
     }
     for (i = 1; i <= nlines; i++) {
         if (!(i in place)) {
