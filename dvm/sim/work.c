@@ -331,8 +331,7 @@ static bool is_code_of(const struct sim_job *k, const struct ends *e, int code)
     return code == k->exit_code || (k->exit_code == EXIT_CODE_LOST && code == e->expected);
 }
 
-/* The submitter of a spawned job has ended: the job ends, or goes on. It may have had no name yet.
- */
+/* The submitter of a spawned job has ended, perhaps before it knew the name of that job. */
 static bool is_right_without_submitter(const struct ends *e, const struct sim_job *k,
                                        const struct sim_job *j)
 {

@@ -155,11 +155,10 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
     }
     for (size_t i = 0; i < m->ntargets; i++)
         apply_forget_peer(c, m->targets[i].vpid, m->why);
-    if (shrink) {
+    if (shrink)
         close_leaving(c, m);
-    } else {
+    else
         close_lost(c, m);
-    }
     report_removal(c);
 }
 
