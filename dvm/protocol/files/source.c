@@ -13,7 +13,7 @@
  * least size for each daemon. A daemon that leaves or is lost is not waited for.
  *
  * Failures: a piece that cannot be sent ends the job, because its daemon could never have
- * all of its files. */
+ * all of its files; no daemon gets a piece after it. */
 #include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 #include "dvm/protocol/files/files_private.h"
@@ -172,7 +172,8 @@ static uint64_t on_way(const struct files *s)
     return sum;
 }
 
-static void send_all(struct files *s, const struct source *x, const void *data, size_t len)
+/* False: a daemon did not get it, and could never have all of the files. The job ends. */
+static bool send_all(struct files *s, const struct source *x, const void *data, size_t len)
 {
     BUF_AUTO struct buf b = {0};
     struct err err = {0};
@@ -185,11 +186,11 @@ static void send_all(struct files *s, const struct source *x, const void *data, 
                           &err) == 0 ||
             !core_live(s->core, x->targets[i].vpid))
             continue;
-        log_error("job %s: %s", x->nspace,
-                  err.msg); /* the daemon could never have all of the files */
+        log_error("job %s: %s", x->nspace, err.msg);
         core_client_signal(s->core, x->client, SIGTERM);
-        return;
+        return false;
     }
+    return true;
 }
 
 int files_piece(struct files *s, uint32_t client, const void *data, size_t len, struct err *err)
@@ -203,9 +204,12 @@ int files_piece(struct files *s, uint32_t client, const void *data, size_t len, 
     if (piece_decode(data, len, &p, err) < 0 || piece_follow(&x->order, x->nfiles, &p, err) < 0)
         return -1;
     if (x->ntargets == 0)
-        return 0; /* all its daemons are lost, and the job is about to end */
+        return 0; /* the job is about to end */
     x->sent += len;
-    send_all(s, x, data, len);
+    if (!send_all(s, x, data, len)) {
+        x->ntargets = 0; /* no piece follows a gap */
+        give_turns(s);
+    }
     now = on_way(s);
     s->on_way_most = now > s->on_way_most ? now : s->on_way_most;
     return 0;

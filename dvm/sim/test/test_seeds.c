@@ -117,6 +117,7 @@ static void seeds_that_once_failed_pass(void **state)
         {20, 31381309337793782, 3}, /* a job was ended "by the user" when its submitter was gone */
         {20, 16884629632428001, 4}, /* the checker: a submitter was gone before it knew the name */
         {20, 51402616427618185, 4}, /* the checker: another daemon had called as this vpid */
+        {20, 65848967848139404, 3}, /* the end of a file came after data that could not be sent */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)

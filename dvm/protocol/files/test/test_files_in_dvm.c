@@ -22,7 +22,9 @@ struct dvm {
     struct sim *sim;
     bool started[MEMBERS + 1];
     bool pieces[MEMBERS + 1]; /* of files have come */
-    uint64_t full_until;      /* the backlog of vpid 2 for vpid 4 */
+    unsigned came;            /* pieces at vpid 1 */
+    uint32_t full, full_for;  /* two vpids: the first has a full backlog for the second, */
+    uint64_t full_until;      /* so long */
     bool too_early;           /* a rank got its start before all daemons of the job had its files */
 };
 
@@ -136,11 +138,12 @@ static void keep_full(void *arg, uint32_t vpid)
     const char bytes[16] = {0};
     bool more = false;
 
-    while (vpid == 2 && sim_now(d->sim) < d->full_until &&
-           core_app_send(sim_core(d->sim, 2), 4, CLASS_BULK, 7, bytes, sizeof(bytes), NULL) == 0)
+    while (vpid == d->full && sim_now(d->sim) < d->full_until &&
+           core_app_send(sim_core(d->sim, vpid), d->full_for, CLASS_BULK, 7, bytes, sizeof(bytes),
+                         NULL) == 0)
         more = true;
     if (more)
-        sim_drain(d->sim, 2);
+        sim_drain(d->sim, vpid);
 }
 
 static void fill_from_take_files(void *arg, uint32_t vpid, const struct out_act *act)
@@ -167,7 +170,7 @@ static void a_daemon_with_a_full_backlog_reports_later(void **state)
         fill_from_take_files, fill_from_first_piece};
 
     for (size_t i = 0; i < 2; i++) {
-        struct dvm d = {0};
+        struct dvm d = {.full = 2, .full_for = 4};
         struct sim_hooks h = {.arg = &d, .action = fill_from[i], .after = keep_full};
         struct dvm_shape shape = {
             .members = MEMBERS, .started = MEMBERS, .slots = 2, .backlog_max = 4096};
@@ -180,6 +183,34 @@ static void a_daemon_with_a_full_backlog_reports_later(void **state)
         assert_true(d.full_until);
         sim_destroy(d.sim);
     }
+}
+
+/* The daemon of the submitter has a full backlog for vpid 2 when both daemons of the job are open.
+ */
+static void fill_from_open(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct dvm *d = arg;
+
+    if (act->kind == OUT_APP && act->app.kind == FILES_OPEN)
+        d->full_until = sim_now(d->sim) + 200;
+    d->came += vpid == 1 && act->kind == OUT_APP && act->app.kind == FILES_PIECE;
+}
+
+static void no_piece_is_sent_after_one_that_could_not_be(void **state)
+{
+    struct dvm d = {.full = 4, .full_for = 2};
+    struct sim_hooks h = {.arg = &d, .action = fill_from_open, .after = keep_full};
+    struct dvm_shape shape = {
+        .members = MEMBERS, .started = MEMBERS, .slots = 2, .backlog_max = 4096};
+    struct sim_want w = {.ranks = 3, .run_ms = 10, .nfiles = 2};
+
+    d.sim = dvm_boot(&shape);
+    sim_watch(d.sim, &h);
+    sim_for(d.sim, 500);
+    assert_ends(&d, sim_submit_job(d.sim, 4, &w), 143, "");
+    assert_true(d.full_until);
+    assert_int_equal(d.came, 1);
+    sim_destroy(d.sim);
 }
 
 static void a_full_disk_fails_the_job_with_node_and_reason(void **state)
@@ -320,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(ranks_start_when_the_files_are_everywhere_and_only_there),
         cmocka_unit_test(a_daemon_with_a_full_backlog_reports_later),
+        cmocka_unit_test(no_piece_is_sent_after_one_that_could_not_be),
         TEST(a_full_disk_fails_the_job_with_node_and_reason),
         TEST(the_loss_of_a_daemon_ends_the_job),
         TEST(a_recoverable_job_goes_on_without_the_lost_daemon),
