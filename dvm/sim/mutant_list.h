@@ -21,8 +21,9 @@
     X(FORGET_HOLD, "the share of an ended campaign in the fence stays")                            \
     X(DECREMENT_TWICE, "the fence goes down twice for one campaign")                               \
     X(KEEP_HELD, "held jobs do not go on when the fence is down")                                  \
-    X(HANDLE_BEFORE_FORWARD, "a broadcast is handled before it is passed on")                      \
-    X(CLOSE_WITHOUT_BYE, "the link to a leaving child is closed without BYE")                      \
+    X(HANDLE_BEFORE_FORWARD, "a broadcast is handled, then passed on to the children left")        \
+    X(LEFT_UNANSWERED, "a child that has left is not told that this is known")                     \
+    X(LEFT_ONCE, "a daemon that leaves does not wait until its LEFT is known")                     \
     X(ACCEPT_OLD_EPOCH, "frames of an earlier epoch are accepted")                                 \
     X(SKIP_REMAP, "a job is launched as it was mapped, although a daemon of it has left")          \
     X(SEND_TO_LEAVING, "launch data goes to daemons that a shrink names")                          \

@@ -8,8 +8,8 @@
  * Invariants: broadcasts are processed once each, in the order of their numbers. Each is
  * forwarded before it is applied, so a child that it removes receives it. One broadcast causes one
  * repair pass, whatever its number of targets. A daemon that a shrink removes sends LEFT for itself
- * and for children whose GONE the head may not have, closes its links and parks or ends. A daemon
- * that is declared lost joins anew.
+ * and for children whose GONE the head may not have. It closes its links, and parks or ends when
+ * its LEFT is known. A daemon that is declared lost joins anew.
  *
  * Failures: a number out of order is dropped, since the lifeline replays the missing ones.
  * A malformed snapshot closes the link that carried it. */
@@ -43,8 +43,8 @@ static bool names_us(const struct core *c, const struct msg_remove *m)
     return false;
 }
 
-/* Active close: a departing child gets BYE at once, so that no link has to wait for a timer. */
-static void close_leaving(struct core *c, const struct msg_remove *m)
+/* A child that has left gets BYE, the answer to its LEFT. One whose link is broken calls again. */
+static void await_leaving(struct core *c, const struct msg_remove *m)
 {
     struct neighbour *k, *tmp;
 
@@ -53,7 +53,10 @@ static void close_leaving(struct core *c, const struct msg_remove *m)
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->incoming && k->vpid == m->targets[i].vpid &&
                 epoch_eq(k->epoch, m->targets[i].epoch)) {
-                neigh_bye(c, k);
+                if (k->left || k->state == NEIGHBOUR_CUT)
+                    neigh_bye(c, k);
+                else
+                    k->leaves_by = c->out.now_ms + c->opts.leave_ms;
                 break;
             }
         }
@@ -109,13 +112,18 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
     struct msg left = {.type = MSG_LEFT, .left = {.who = {c->opts.vpid, c->self.epoch}}};
     struct neighbour *up = neighbours_by_id(c->neighbours, c->parent_id);
 
+    c->left_unheard = true;
     if (up)
         neigh_say(c, up, &left);
     rml_each_unacked(c->rml, VPID_HEAD, CLASS_CONTROL, repeat_departure, c);
-    close_leaving(c, m);
+    await_leaving(c, m);
     core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);
     client_turn_away_all(c, "left the DVM");
     finish_start(c, after_leaving(c), "left the DVM");
+    if (neighbours_by_id(c->neighbours, c->parent_id))
+        return;
+    c->parent_id = 0;
+    c->retry_at = c->out.now_ms;
 }
 
 /* The daemons below have not received the command from us either: they get it over another link. */
@@ -156,7 +164,7 @@ static void apply_remove(struct core *c, const struct msg_remove *m)
     for (size_t i = 0; i < m->ntargets; i++)
         apply_forget_peer(c, m->targets[i].vpid, m->why);
     if (shrink)
-        close_leaving(c, m);
+        await_leaving(c, m);
     else
         close_lost(c, m);
     report_removal(c);

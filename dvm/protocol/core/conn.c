@@ -140,7 +140,7 @@ static uint64_t silence_due(const struct core *c, const struct neighbour *k)
     case NEIGHBOUR_CUT:
         return k->opened_ms + c->opts.ack_ms;
     default:
-        return UINT64_MAX;
+        return k->leaves_by ? k->leaves_by : UINT64_MAX;
     }
 }
 

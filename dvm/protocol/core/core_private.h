@@ -111,6 +111,7 @@ struct core {
     bool finishing; /* leaving or ending: links are closed from the top down */
     enum { AFTER_PARK, AFTER_EXIT, AFTER_REJOIN } after;
     uint64_t finish_by;
+    bool left_unheard; /* LEFT has no answer: neither BYE of the parent nor REFUSE of the head */
     struct local_job *jobs;
     struct client *clients;
     struct ranks_reported *reported; /* lost ranks, by job (local_losses.c) */

@@ -370,7 +370,8 @@ static void lost_above(struct core *c, const struct neighbour *k, const char *wh
         c->parent_id = 0;
         c->head_ended = k->vpid == VPID_HEAD && !k->silent;
     }
-    if (c->finishing || c->state == CORE_PARKED || on_parent(c))
+    if ((c->finishing && (!c->left_unheard || c->parent_id)) || c->state == CORE_PARKED ||
+        on_parent(c))
         return;
     if (c->lost_at == 0)
         c->lost_at = c->out.now_ms;
@@ -443,6 +444,8 @@ static void retry_lifeline(struct core *c)
         c->ask_head || (c->lost_at && c->lost_at + c->opts.reconnect_ms <= c->out.now_ms);
 
     c->retry_at = 0;
+    if (c->left_unheard)
+        call_parent(c, VPID_HEAD);
     if (c->state == CORE_PARKED || c->finishing)
         return;
     if (c->sigterm && c->lost_at && c->lost_at + sigterm_wait_ms(c) <= c->out.now_ms) {
@@ -537,8 +540,10 @@ static void take_bye(struct core *c, struct neighbour *k, struct msg *m)
     bool lifeline = k->id == c->parent_id;
 
     k->peer_bye = true;
-    if (lifeline && c->finishing)
+    if (lifeline && c->finishing) {
+        c->left_unheard = false;
         return; /* finish.c answers when the links to all children are closed */
+    }
     if (lifeline) {
         c->ask_head = true;
         out_log(&c->out, LOG_LEVEL_WARN, "vpid %u ended the lifeline", k->vpid);
@@ -562,6 +567,8 @@ static void take_left(struct core *c, struct neighbour *k, struct msg *m)
         head_msg(c->head, k->vpid, &gone);
     else
         tell_departure(c, m->left);
+    if (k->leaves_by && itself)
+        neigh_bye(c, k);
 }
 
 static void take_xack(struct core *c, struct neighbour *k, struct msg *m)

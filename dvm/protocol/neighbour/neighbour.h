@@ -46,6 +46,7 @@ struct neighbour {
     uint32_t knows_head; /* by its HELLO, or last broadcast: low bits of the epoch of the head that
                             it knows; 0: none */
     uint64_t opened_ms;  /* of the present state, unless it is up */
+    uint64_t leaves_by;  /* a shrink has removed it, and LEFT is awaited so long; 0: not removed */
     struct peer *peer;   /* its connections, and the frames to and from it */
     size_t nways;        /* outgoing: its addresses */
     struct neighbour_way ways[OUT_WAYS_MAX];

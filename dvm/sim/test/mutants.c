@@ -58,7 +58,7 @@ static const struct row rows[] = {
     {"departure-unrepeated", "resize-in-time", 100, 1200},
     {"no-grace", "unrelated-loss", 100, 0},
     {"renumber", "bounded-backlog", 100, 0},
-    {"close-without-bye", "resize-in-time", 100, 0},
+    {"left-unanswered", "link-exactly-once", 100, 0},
     {"accept-old-epoch", "stale-epoch", 100, 0},
     {"slot-twice", "slots-balance", 100, 0},
     {"slots-kept", "slots-balance", 100, 0},
