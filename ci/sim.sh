@@ -32,7 +32,7 @@ run_ci() {
     fresh=$(od -An -N7 -tu8 /dev/urandom | tr -d ' ')
     timeout --kill-after=5 1500 "$build/release/sim" --seed 1 --seeds $SMALL --nodes-max 64 --jobs "$jobs" --matrix
     timeout --kill-after=5 1500 "$build/asan/sim" --seed 1 --seeds $SANITIZED --nodes-max 64 --jobs "$jobs"
-    timeout --kill-after=5 600 "$build/release/sim" --seed 1 --seeds $KEPT --nodes-max 64 --keepers --jobs "$jobs"
+    timeout --kill-after=5 600 "$build/release/sim" --seed 1 --seeds $KEPT --nodes-max 64 --keepers --jobs "$jobs" --matrix
     timeout --kill-after=5 1500 "$build/release/sim" --seed $LARGE_FROM --seeds $LARGE --nodes 1024 --jobs "$jobs"
     echo "fresh seeds from $fresh on:"
     timeout --kill-after=5 600 "$build/release/sim" --seed "$fresh" --seeds $((FRESH / 2)) --nodes-max 64 --jobs "$jobs"

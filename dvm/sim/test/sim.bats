@@ -39,6 +39,12 @@ setup() {
     grep -qxF "$line" <<<"$output"
 }
 
+@test "a run in which no head lost its keepers fails with the matrix" {
+    run -1 "$sim" --seed 2 --seeds 20 --keepers --matrix
+    [[ "$output" == *"all keepers lost too 0"* ]]
+    [[ "$output" == *" 0 failed"* ]]
+}
+
 @test "a matrix with an empty cell fails the run" {
     run -1 "$sim" --seed 1 --matrix
     [[ $output == *"(EMPTY)"* ]]
