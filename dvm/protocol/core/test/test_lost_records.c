@@ -16,6 +16,13 @@ static void go_on_with_old_records(struct sim *s)
     sim_for(s, 1500);
 }
 
+/* The job ends with a reason that names what the new head lacks. */
+static void assert_lost_for_want_of(struct sim *s, size_t job, const char *what)
+{
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    assert_non_null(strstr(sim_job(s, job)->text, what));
+}
+
 /* Vpid 1 does not know the job that vpid 3 has submitted. */
 static void c21_the_name_of_a_lost_job_is_not_given_again(void **state)
 {
@@ -33,7 +40,7 @@ static void c21_the_name_of_a_lost_job_is_not_given_again(void **state)
     dvm_wait_job(s, other, 5);
     assert_string_not_equal(sim_job(s, other)->nspace, sim_job(s, lost)->nspace);
     sim_heal(s);
-    dvm_wait_job(s, lost, EXIT_CODE_LOST);
+    assert_lost_for_want_of(s, lost, "its heir does not know the job");
     sim_destroy(s);
 }
 
@@ -106,8 +113,7 @@ c21_a_job_that_has_ended_unknown_to_heir_and_submitter_does_not_start_again(void
     assert_false(sim_job(s, job)->done);
     go_on_with_old_records(s);
     sim_heal(s);
-    dvm_wait_job(s, job, EXIT_CODE_LOST);
-    assert_non_null(strstr(sim_job(s, job)->text, "does not know the job's end"));
+    assert_lost_for_want_of(s, job, "its heir does not know the job's end");
     sim_destroy(s);
 }
 
@@ -123,7 +129,7 @@ static void c21_a_job_whose_launch_was_lost_with_the_head_ends(void **state)
     assert_int_equal(sim_ranks(s, 5), 2);
     go_on_with_old_records(s);
     sim_heal(s);
-    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    assert_lost_for_want_of(s, job, "its heir does not know the job's launch");
     sim_for(s, 1000);
     assert_int_equal(sim_ranks(s, 5), 0);
     sim_destroy(s);
@@ -144,7 +150,7 @@ static void c21_a_job_whose_files_went_to_another_daemon_ends(void **state)
     go_on_with_old_records(s);
     sim_heal(s);
     sim_start(s, 5);
-    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    assert_lost_for_want_of(s, job, "its files have been sent already, for a former head");
     sim_destroy(s);
 }
 
@@ -176,7 +182,7 @@ static void c21_a_job_that_runs_by_another_map_than_the_heirs_ends(void **state)
 {
     struct sim *s = boot_shape(MEMBERS, 8);
 
-    dvm_wait_job(s, report_another_map(s, 5), EXIT_CODE_LOST);
+    assert_lost_for_want_of(s, report_another_map(s, 5), "its heir does not know the job's launch");
     sim_destroy(s);
 }
 
@@ -196,7 +202,7 @@ static void c21_ranks_on_a_daemon_that_is_not_in_the_heirs_map_end(void **state)
     bool told = false;
 
     sim_watch(s, &(struct sim_hooks){.arg = &told, .frame = note_end});
-    dvm_wait_job(s, report_another_map(s, 3), EXIT_CODE_LOST);
+    assert_lost_for_want_of(s, report_another_map(s, 3), "its heir does not know the job's launch");
     assert_true(told);
     sim_destroy(s);
 }
