@@ -208,6 +208,26 @@ kill_at() {
     [ "$(prun -N 1 sh -c 'echo $PMIX_HOSTNAME' | sort | xargs)" = "node1 node2 node3 node4" ]
 }
 
+is_removing() { [ "$(view '.campaigns[0].phase')" = Removing ]; }
+
+@test "a shrink whose members are leaving when the head ends is completed once, by the next head" {
+    start_dvm 3 --slots 1
+    local says=$BATS_TEST_TMPDIR/resize rc=0 leaver
+    leaver=$(daemon_of 3)
+    kill -STOP "$leaver"
+    timeout --kill-after=10 "$limit" "$bin/prte" resize 2 > "$says" 2>&1 3>&- &
+    local resize=$!
+    eventually is_removing
+    crash_head
+    kill -CONT "$leaver"
+    wait "$resize" || rc=$?
+    cat "$says"
+    [ "$rc" -eq 0 ]
+    [ "$(view '[.campaigns[] | .id + " " + .phase] | join(",")')" = "$(view '.campaigns[0].id') Complete" ]
+    all_wired 2
+    [ "$(prun -N 1 sh -c 'echo $PMIX_HOSTNAME' | sort | xargs)" = "node1 node2" ]
+}
+
 # --- services under way
 
 # A program of the running job has begun: the ranks are its processes.
