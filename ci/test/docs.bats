@@ -174,6 +174,14 @@ refused() {
     [[ $output == *"make docs-graphs"* ]]
 }
 
+@test "a page of fields that is not what the CRD says is refused" {
+    cd "$BATS_TEST_DIRNAME/../.." || exit
+    sed 's/Number of members/How many members/' docs/operator/fields.md > "$BATS_TEST_TMPDIR/fields.md"
+    run make docs-check FIELDS="$BATS_TEST_TMPDIR/fields.md"
+    [ "$status" -ne 0 ]
+    [[ $output == *"+| \`spec.replicas\`"*"make docs-graphs"* ]]
+}
+
 @test "a reason of the operator that no page tells is refused" {
     echo '    X(LOST, "Lost", REASON_PLAIN)' >> operator/status/reason.h
     refused reasons 'the reason Lost is told nowhere'
