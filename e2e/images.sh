@@ -43,6 +43,20 @@ build() {
     say "image $tag: built in $((SECONDS - start)) s"
 }
 
+# check IMAGE LIBRARY BYTES: it has its labels, the list of its packages with that library, and no more bytes.
+check() {
+    local tag=$1:dev size title list=usr/share/doc/$1/packages.txt id
+    size=$("$BUILDER" image inspect --format '{{.Size}}' "$tag")
+    title=$("$BUILDER" image inspect --format '{{index .Config.Labels "org.opencontainers.image.title"}}' "$tag")
+    id=$("$BUILDER" create "$tag")
+    "$BUILDER" cp "$id:/$list" - 2> /dev/null | tar xO > "$LOGS/$1.packages" || true
+    "$BUILDER" rm "$id" > /dev/null
+    say "image $tag: $size bytes, $(wc -l < "$LOGS/$1.packages") packages"
+    [ "$title" = "$1" ] || { say "image $tag: its title is '$title'"; return 1; }
+    grep -q "^$2 " "$LOGS/$1.packages" || { say "image $tag: $list does not have $2"; return 1; }
+    [ "$size" -le "$3" ] || { say "image $tag: more than $3 bytes"; return 1; }
+}
+
 load() {
     local start=$SECONDS
     "$here/provider/provider.sh" load dvm-operator:dev dvm-daemon:dev
@@ -56,6 +70,10 @@ if [ "$BUILDER" = docker ]; then
 fi
 build dvm-daemon daemon-image/Dockerfile
 build dvm-operator Dockerfile
+if [ "$BUILDER" = docker ]; then
+    check dvm-daemon libhwloc15 1000000000
+    check dvm-operator libssl3t64 30000000
+fi
 case ${1:-} in
 '') ;;
 --load) load ;;

@@ -56,9 +56,11 @@ def condition(t): .conditions[] | select(.type == t) | .status;
 def claim: {ready: .readyReplicas, available: (condition("Available") == "True"),
             leaving: ([(.releases // [])[] | select(.phase == "Draining" or .phase == "Removing") | .id] +
                       [.campaign | select(. != null and (.phase == "Draining" or .phase == "Removing")) | .id] | sort)};
+def changes(t): [.[] | select(.kind == "status" and .body.status.conditions != null) | .body.status | condition(t)]
+    | . as $of | [range(1; length) | select($of[.] != $of[. - 1])] | length;
 [inputs] as $all
 | [$all[] | select(.kind == "head") | {from, to, is: (.body | truth)}] as $head
-| [$all[] | select(.kind == "status" and .body.status.conditions != null) | {from, to, says: (.body.status | claim), of: .body.status.conditions}]
+| [$all[] | select(.kind == "status" and .body.status.conditions != null) | {from, to, says: (.body.status | claim)}]
 | map(. as $s
     | [$head[] | select(.to >= $s.from - 2 and .from <= $s.to)] as $during
     | [([$head[] | select(.to < $s.from - 2)] | last), $during[], ([$head[] | select(.from > $s.to)] | first)] as $near
@@ -67,16 +69,17 @@ def claim: {ready: .readyReplicas, available: (condition("Available") == "True")
        | select(($f == "leaving" and ($s.says[$f] | short_ones($near))) or ($f == "ready" and unseen($near)) | not)
        | {fact: $f, says: $s.says[$f], head: [$near[].is[$f]], at: $s.from}] as $wrong
     | {judged: 1, wrong: $wrong})
-| {judged: (map(.judged) | add), wrong: (map(.wrong[]))}'
+| {judged: (map(.judged) | add), wrong: (map(.wrong[])), available: ($all | changes("Available")), resizing: ($all | changes("Resizing"))}'
 
 # truthful N: every sample of the status so far, N of them at least. A sample can be judged when there are looks at the
-# head before and after it.
+# head before and after it. In each scenario some members stay, so jobs can start all the time.
 truthful() {
     local verdict
     eventually 60 "enough samples" has_judged "$1"
     verdict=$(judge)
-    echo "# $(jq -r '"\(.judged) samples of the status judged, \(.wrong | length) wrong"' <<< "$verdict")" >&3
+    echo "# $(jq -r '"\(.judged) samples of the status judged, \(.wrong | length) wrong; Resizing changed \(.resizing) times"' <<< "$verdict")" >&3
     equal "untrue facts" "$(jq -c '.wrong[:3]' <<< "$verdict")" "[]"
+    equal "changes of Available" "$(jq .available <<< "$verdict")" 0
 }
 
 # The last line may be half written.
