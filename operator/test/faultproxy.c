@@ -8,11 +8,10 @@
  * the fault that the test has ordered.
  *
  * Orders (POST, all parameters optional):
- *   /fault?kind=K&percent=P&times=N&method=M&match=TEXT&retry=S
- *       requests with that method whose target contains TEXT fail: P of 100, at most N of them.
- *       K: 429 (Retry-After: S), 500, 403, reset, truncated, garbage, hang, lost, or mix (any).
- *       A second order of the same kind replaces the first.
- *   /mend         no more faults
+ *   /fault?kind=K&percent=P&times=N&method=M&match=TEXT&retry=S&seed=D
+ *       requests with that method whose target contains TEXT fail: P of 100, at most N of them,
+ * drawn from D. K: 429 (Retry-After: S), 500, 403, reset, truncated, garbage, hang, lost, or mix
+ * (any). A second order of the same kind replaces the first. /mend         no more faults
  *   /kill?pid=P&after=N
  *       when the Nth write from now on (Events do not count) has been carried out, the process P is
  *       killed instead of answered; its line in the log has "kill"
@@ -325,6 +324,7 @@ static void on_fault(struct httpd_req *req, void *arg)
 
         if (k == KILL || k == FAULTS || strcmp(NAMES[k], kind) != 0)
             continue;
+        p->seed = strtoul(query(req, "seed", "42"), NULL, 10);
         *r = (struct rule){.fault = (enum fault)k,
                            .percent = (unsigned)strtoul(query(req, "percent", "100"), NULL, 10),
                            .times = strtol(query(req, "times", "-1"), NULL, 10)};
@@ -429,7 +429,6 @@ static char *read_file(const char *path, struct err *err)
 static int open_all(struct proxy *p, char **argv, struct err *err)
 {
     p->url = argv[2];
-    p->seed = 42;
     p->ca = read_file(argv[3], err);
     p->auth = xasprintf("Authorization: Bearer %s", argv[4]);
     buf_init(&p->log, 64u << 20);

@@ -396,7 +396,9 @@ events_refused() { [ "$(requests '^PATCH .*/events/.* 403$')" -ge "$1" ]; }
     [ "$(not_written)" -le $((1 + (SECONDS - since) / 30)) ]
 }
 
+# FAULT_SEED: the faults are drawn from it.
 @test "40 of 100 requests fail in any way: the end state is right, with at most three times the requests" {
+    local since
     running 2
     scale 4
     whole 4
@@ -406,10 +408,12 @@ events_refused() { [ "$(requests '^PATCH .*/events/.* 403$')" -ge "$1" ]; }
     kn delete sts/x sts/x-head service/x service/x-head pdb/x pdb/x-head secret/x-ca secret/x-head secret/x-member secret/x-operator secret/x-user >&2
     kill -KILL "$(cat "$dir/operator.pid")" "$(cat "$dir/head.pid")"
     proxy forget
-    proxy 'fault?kind=mix&percent=40'
+    proxy "fault?kind=mix&percent=40&seed=${FAULT_SEED:-42}"
     running 2
     scale 4
+    since=${EPOCHREALTIME/[.,]/}
     whole 4
+    echo "# seed ${FAULT_SEED:-42}: all is as it has to be $(((${EPOCHREALTIME/[.,]/} - since) / 1000)) ms after the last change" >&3
     quiet
     echo "$calm requests without faults, $(requests .) with $(requests ' [^-]+$') faults"
     [ "$(requests ' [^-]+$')" -ge 10 ]
