@@ -130,7 +130,9 @@ void sim_stop(struct sim *s, uint32_t vpid, bool stopped)
 
 uint64_t sim_ran_ms(const struct sim *s, uint32_t vpid)
 {
-    return s->now - s->nodes[vpid].stopped_ms;
+    const struct node *n = &s->nodes[vpid];
+
+    return s->now - n->stopped_ms - (n->stopped ? uncounted_ms(s->now - n->stopped_at) : 0);
 }
 
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group)
