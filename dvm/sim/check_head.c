@@ -209,7 +209,7 @@ static void check_silence(struct check *c, const struct seen_campaign *k,
 {
     uint64_t waits_ms = sim_now(c->sim) - k->waits_since;
 
-    if (sim_stopped(c->sim, VPID_HEAD) || sim_ran_ms(c->sim, VPID_HEAD) - k->waits_ran < waits_ms)
+    if (sim_rests(c->sim, VPID_HEAD) || sim_ran_ms(c->sim, VPID_HEAD) - k->waits_ran < waits_ms)
         return;
     for (size_t i = 0; i < x->ntargets && waits_ms > sim_faults(c->sim).silence_ms; i++) {
         struct resize_target t = resize_target_of(x, i);

@@ -123,9 +123,16 @@ void sim_stop(struct sim *s, uint32_t vpid, bool stopped)
         n->stopped_at = s->now;
     else if (!stopped && n->stopped)
         n->stopped_ms += uncounted_ms(s->now - n->stopped_at);
+    if (!stopped)
+        n->resumed_at = s->now;
     n->stopped = stopped;
     if (!stopped)
         let_in(s, &n->held);
+}
+
+bool sim_rests(const struct sim *s, uint32_t vpid)
+{
+    return s->nodes[vpid].stopped || s->nodes[vpid].resumed_at == s->now;
 }
 
 uint64_t sim_ran_ms(const struct sim *s, uint32_t vpid)

@@ -228,6 +228,7 @@ uint64_t sim_slowest_way(const struct sim *s);
 struct api_faults sim_draw_faults(struct sim *s);
 size_t sim_njobs(const struct sim *s);
 bool sim_stopped(const struct sim *s, uint32_t vpid);
+bool sim_rests(const struct sim *s, uint32_t vpid); /* stopped until now: its timers may be late */
 /* The virtual time that the daemon counts: of each stop, the first second. */
 uint64_t sim_ran_ms(const struct sim *s, uint32_t vpid);
 uint64_t sim_life(const struct sim *s, uint32_t vpid); /* which process it is */

@@ -87,7 +87,8 @@ struct node {
     uint8_t group;                   /* of a partition */
     uint64_t clock_ms;               /* what the clock of its process is ahead of sim_now() */
     uint64_t deadline;               /* of the core, after its last input, as sim_now() has it */
-    uint64_t stopped_at, stopped_ms; /* the last stop; what it does not count of all before it */
+    uint64_t stopped_at, resumed_at; /* the last stop, and the end of one; */
+    uint64_t stopped_ms;             /* what it does not count of all that have ended */
     int64_t wall_ms;                 /* what its wall clock was ahead at `drifts_at`, */
     int64_t drift_ppm;               /* and how much faster it has been since then */
     uint64_t drifts_at;

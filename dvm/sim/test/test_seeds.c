@@ -119,6 +119,8 @@ static void seeds_that_once_failed_pass(void **state)
         {20, 51402616427618185, 4}, /* the checker: another daemon had called as this vpid */
         {20, 65848967848139404, 3}, /* the end of a file came after data that could not be sent */
         {20, 46190844702729793, 3}, /* the checker: a removal began while the head was stopped */
+        {20, 24769110911872283,
+         4}, /* the checker: a target's time ended while the head was stopped */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
