@@ -40,9 +40,11 @@ dvm() {
     write_prted "$1" "${@:3}"
     DVM_SESSION_DIR=$dir/$1 timeout "$LIMIT" "$dir/bin.$1/prte" start -n "$2" --slots 64 > /dev/null
 }
+# until_in_sync KIND MEMBERS: they are wired, and two of them keep the records.
 until_in_sync() {
     local limit=$((SECONDS + LIMIT))
-    until [ "$(DVM_SESSION_DIR=$dir/$1 metric 0 dvm_keepers 2> /dev/null)" = 2 ]; do
+    until [ "$(DVM_SESSION_DIR=$dir/$1 metric 0 dvm_keepers 2> /dev/null)" = 2 ] &&
+        [ "$(pstat --dvm "$dir/$1" --json | jq '[.members[] | select(.vpid > 0 and .state == "wired")] | length')" = "$2" ]; do
         [ "$SECONDS" -lt "$limit" ] || { echo "bench head: no two keepers within $LIMIT s" >&2; return 1; }
         read -r -t 0.1 _ <> <(:) || true
     done
@@ -56,7 +58,7 @@ start_dvms() {
     dvm keepers 8 --keep-records
     write_prted keepers --keep-records --keepers
     kill -KILL "$(DVM_SESSION_DIR=$dir/keepers prted_of 0)"
-    until_in_sync keepers
+    until_in_sync keepers 8
 }
 
 # jobs KIND ARGUMENT…: their figures, as a line of JSON.
@@ -99,8 +101,7 @@ start_alone() {
     dvm kept "$2" --keep-records
     write_prted kept --keepers
     kill -KILL "$(DVM_SESSION_DIR=$dir/kept prted_of 0)"
-    until_in_sync kept
-    DVM_SESSION_DIR=$dir/kept prun -N 1 true
+    until_in_sync kept "$2"
 }
 
 # end_head RECORDS SIGNAL: sets `ended`.
