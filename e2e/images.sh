@@ -48,7 +48,7 @@ check() {
     local tag=$1:dev size title list=usr/share/doc/$1/packages.txt id
     size=$("$BUILDER" image inspect --format '{{.Size}}' "$tag")
     title=$("$BUILDER" image inspect --format '{{index .Config.Labels "org.opencontainers.image.title"}}' "$tag")
-    id=$("$BUILDER" create "$tag")
+    id=$("$BUILDER" create "$tag" none) # it is not started
     "$BUILDER" cp "$id:/$list" - 2> /dev/null | tar xO > "$LOGS/$1.packages" || true
     "$BUILDER" rm "$id" > /dev/null
     say "image $tag: $size bytes, $(wc -l < "$LOGS/$1.packages") packages"
