@@ -41,6 +41,9 @@
 /* Bound for the server to accept a watch; doubled after each failure. */
 #define OPENING_MIN_MS 3000
 #define OPENING_MAX_MS 30000
+/* What is accepted of a collection whose metadata is enough: the second choice is for a server that
+ * would answer 406. */
+#define METADATA_AS(kind) "application/json;as=" kind ";g=meta.k8s.io;v=v1,application/json"
 
 struct cache {
     struct loop *loop;
@@ -199,8 +202,9 @@ static void on_list(int status, const json_t *body, const struct err *err, void 
     struct cache *c = arg;
 
     c->request = 0;
+    const json_t *items = json_object_get(body, "items"); /* null: of metadata, there are none */
     bool good = status >= 200 && status < 300 && *store_version_of(body) &&
-                json_is_array(json_object_get(body, "items"));
+                (json_is_array(items) || json_is_null(items));
     if (!good) {
         /* 410 means that the pages took longer than the server keeps a version. In any case the
          * list begins with its first page. */
@@ -223,7 +227,10 @@ static int request_page(struct cache *c, struct err *err)
     FREE_AUTO char *token = c->token ? http_escape(c->token) : NULL;
     FREE_AUTO char *path = xasprintf("%s?limit=%d%s%s%s", c->path, PAGE, c->query,
                                      token ? "&continue=" : "", token ? token : "");
-    struct kube_verb v = {.method = "GET", .path = path};
+    struct kube_verb v = {.method = "GET",
+                          .path = path,
+                          .accept = c->opts.metadata_only ? METADATA_AS("PartialObjectMetadataList")
+                                                          : NULL};
 
     if (!token && c->version && !c->resyncing)
         kube_count_relist(c->kube);
@@ -290,6 +297,8 @@ static int start_watch(struct cache *c, struct err *err)
                   c->path, length_s, version, c->query);
     uint64_t opening_ms = (uint64_t)OPENING_MIN_MS << (c->failures < 4 ? c->failures : 4);
     struct kube_stream s = {.path = path,
+                            .accept =
+                                c->opts.metadata_only ? METADATA_AS("PartialObjectMetadata") : NULL,
                             .opening_ms = opening_ms < OPENING_MAX_MS ? opening_ms : OPENING_MAX_MS,
                             .silence_ms = c->opts.silence_ms};
 

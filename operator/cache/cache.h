@@ -18,6 +18,10 @@ struct cache;
 struct cache_opts {
     const char *path;           /* "/apis/apps/v1/namespaces/x/statefulsets" */
     const char *label_selector; /* NULL: all; unescaped */
+    /* Asks for the metadata of the objects alone. keep() then gets objects of the kind
+     * PartialObjectMetadata; whole ones from a server that has no such answers, and from
+     * cache_put(). */
+    bool metadata_only;
     /* What is kept of an object, NULL: the object itself, without managedFields. `before` is what
      * was kept of its older version, NULL: it is new. drop() ends what keep() has made. */
     void *(*keep)(const json_t *object, const void *before, void *arg);

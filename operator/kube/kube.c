@@ -44,6 +44,7 @@ struct request {
     char *name; /* "GET /api/...", for messages */
     char *path; /* within `name` */
     char *content_type;
+    const char *accept;
     char *body; /* NULL: none */
     bool gated;
     uint64_t timeout_ms;
@@ -367,7 +368,8 @@ static void refresh_config(struct kube *k)
 static int request_send(struct request *r, struct err *err)
 {
     struct kube *k = r->kube;
-    const char *headers[4] = {"Accept: application/json"};
+    FREE_AUTO char *accept = xasprintf("Accept: %s", r->accept ? r->accept : "application/json");
+    const char *headers[4] = {accept};
     FREE_AUTO char *type = NULL;
     FREE_AUTO char *auth = NULL;
     size_t n = 1;
@@ -473,6 +475,7 @@ unsigned long kube_request(struct kube *k, const struct kube_verb *v, kube_done_
     }
     struct request *r = request_create(k, (enum kube_method)method, v->path);
     r->content_type = xstrdup(v->content_type ? v->content_type : "application/json");
+    r->accept = v->accept;
     r->body = body;
     r->gated = method != KUBE_GET && !v->ungated;
     r->timeout_ms = v->timeout_ms > 0 ? (uint64_t)v->timeout_ms : TIMEOUT_MS;
@@ -510,6 +513,7 @@ unsigned long kube_watch(struct kube *k, const struct kube_stream *s,
     struct request *r = request_create(k, KUBE_WATCH, s->path);
     r->timeout_ms = s->opening_ms ? s->opening_ms : TIMEOUT_MS;
     r->silence_ms = s->silence_ms;
+    r->accept = s->accept;
     r->on_event = on_event;
     r->on_done = on_end;
     r->arg = arg;

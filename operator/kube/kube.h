@@ -47,6 +47,7 @@ struct kube_verb {
     const char
         *path; /* escaped, for example "/api/v1/namespaces/x/secrets/y?fieldManager=dvm-operator" */
     const char *content_type; /* NULL: application/json */
+    const char *accept;       /* the same; borrowed until on_done */
     const json_t *body;       /* encoded during the call; NULL: none */
     long timeout_ms;          /* 0: 30 s */
     bool ungated;             /* is sent even if the gate is closed */
@@ -68,6 +69,7 @@ void kube_cancel(struct kube *k,
  * so does a watch that is silent for too long: its connection may be dead although TCP keeps it. */
 struct kube_stream {
     const char *path;
+    const char *accept;  /* NULL: application/json; borrowed until on_end */
     uint64_t opening_ms; /* bound for the server to accept the watch; 0: 30 s */
     uint64_t silence_ms; /* bound for the time without a byte after that; 0: none */
 };

@@ -40,15 +40,15 @@ change() { request PATCH "$MAPS/$1" application/merge-patch+json "{\"data\": {\"
 
 version_of() { request GET "$MAPS/$1" | sed -n 's/.*"resourceVersion":"\([0-9]*\)".*/\1/p'; }
 
-# follow PATH [SELECTOR]: in the background; expect reads its output.
+# follow PATH [SELECTOR]: in the background; expect reads its output. FOLLOW=follow-metadata: the metadata alone.
 follow() {
-    exec {lines}< <(exec "$kubecheck" follow "$@" 3>&- 2> "$BATS_TEST_TMPDIR/follow.log")
+    exec {lines}< <(exec "$kubecheck" "${FOLLOW:-follow}" "$@" 3>&- 2> "$BATS_TEST_TMPDIR/follow.log")
     follower=$!
 }
 
 # expect TEXT: reads until a line has this text.
 expect() {
-    local line seen=
+    local seen=
     while read -r -t 90 -u "$lines" line; do
         seen+=$line$'\n'
         if [[ $line == *"$1"* ]]; then return 0; fi
@@ -128,6 +128,23 @@ stop_following() { kill -TERM "$follower"; }
     expect "+default/watched ConfigMap 2"
     request DELETE "$MAPS/watched"
     expect "-default/watched ConfigMap 2"
+}
+
+@test "a watch of metadata alone gets no data, also of a collection that was empty" {
+    local maps=/api/v1/namespaces/bare/configmaps body='{"metadata": {"name": "x"}, "data": {"value": "1"}}'
+    request POST /api/v1/namespaces application/json '{"metadata": {"name": "bare"}}'
+    FOLLOW=follow-metadata follow "$maps"
+    expect "synced 0"
+    request POST "$maps" application/json "$body"
+    expect "+bare/x PartialObjectMetadata"
+    [ "$line" = "+bare/x PartialObjectMetadata" ]
+    stop_following
+    expect "count 1"
+    FOLLOW=follow-metadata follow "$maps"
+    expect "+bare/x PartialObjectMetadata"
+    [ "$line" = "+bare/x PartialObjectMetadata" ]
+    request DELETE "$maps/x"
+    expect "-bare/x"
 }
 
 @test "an object that leaves the selection is reported as deleted" {

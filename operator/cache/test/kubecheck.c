@@ -14,7 +14,8 @@
 static const char USAGE[] =
     "usage: kubecheck request METHOD PATH [TYPE BODY]   prints the status and the answer\n"
     "       kubecheck fill PATH COUNT                   makes ConfigMaps fill-0, fill-1, …\n"
-    "       kubecheck follow PATH [SELECTOR]            prints changes until SIGTERM\n";
+    "       kubecheck follow PATH [SELECTOR]            prints changes until SIGTERM\n"
+    "       kubecheck follow-metadata PATH [SELECTOR]   the same from the objects' metadata\n";
 
 struct program {
     struct loop *loop;
@@ -141,6 +142,7 @@ static int follow(struct program *p, int argc, char **argv, struct err *err)
 {
     struct cache_opts o = {.path = argv[2],
                            .label_selector = argc > 3 ? argv[3] : NULL,
+                           .metadata_only = strcmp(argv[1], "follow-metadata") == 0,
                            .on_change = on_change,
                            .on_synced = on_synced,
                            .arg = p};
@@ -171,7 +173,7 @@ static int start(struct program *p, int argc, char **argv, struct err *err)
         return request(p, argc, argv, err);
     if (strcmp(argv[1], "fill") == 0)
         return fill(p, argc, argv, err);
-    if (strcmp(argv[1], "follow") == 0)
+    if (strncmp(argv[1], "follow", 6) == 0)
         return follow(p, argc, argv, err);
     return err_set(err, "unknown verb %s", argv[1]);
 }

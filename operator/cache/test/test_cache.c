@@ -180,6 +180,11 @@ static void list_a_b(struct fake_conn *c, const char *target)
     fake_reply(c, 200, LIST("10", "", OBJECT("a", "1") "," OBJECT("b", "2")));
 }
 
+static void list_null(struct fake_conn *c, const char *target)
+{
+    fake_reply(c, 200, "{\"metadata\": {\"resourceVersion\": \"10\"}, \"items\": null}");
+}
+
 static void list_b_newer(struct fake_conn *c, const char *target)
 {
     fake_reply(c, 200, LIST("20", "", OBJECT("b", "15")));
@@ -279,6 +284,18 @@ static void a_failed_list_is_repeated_until_it_succeeds(void **state)
     run_until_told(&w, "synced");
     assert_string_equal(w.order, "+a=1 +b=2 synced ");
     assert_true(cache_connected(w.cache));
+    teardown(&w);
+}
+
+static void a_list_without_objects_may_have_null_in_place_of_them(void **state)
+{
+    static answer_fn *const script[] = {list_null, watch_silent, NULL};
+    struct world w;
+
+    setup(&w, script);
+    run_until_asked(&w, 2);
+    assert_string_equal(w.order, "synced ");
+    assert_non_null(strstr(w.targets[1], "resourceVersion=10"));
     teardown(&w);
 }
 
@@ -548,6 +565,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_path_with_a_query_is_refused),
         cmocka_unit_test(a_failed_list_is_repeated_until_it_succeeds),
+        cmocka_unit_test(a_list_without_objects_may_have_null_in_place_of_them),
         cmocka_unit_test(pages_are_followed_to_the_last),
         cmocka_unit_test(an_expired_page_token_restarts_the_list),
         cmocka_unit_test(events_change_the_store_in_order),
