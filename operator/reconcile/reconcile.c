@@ -545,18 +545,20 @@ static const struct {
     const char *group;
     const char *plural;
     const char *selector;
+    bool metadata_only;
     void *(*keep)(const json_t *, const void *, void *);
     void (*drop)(void *, void *);
     void (*on_change)(const char *, const void *, bool, void *);
 } COLLECTIONS[CACHES] = {
-    [CACHE_CLUSTERS] = {"apis/" CLUSTER_GROUP "/" CLUSTER_VERSION, "dvmclusters", NULL,
+    [CACHE_CLUSTERS] = {"apis/" CLUSTER_GROUP "/" CLUSTER_VERSION, "dvmclusters", NULL, false,
                         keep_cluster, drop_cluster, on_cluster},
-    [CACHE_PODS] = {"api/v1", "pods", CLUSTER_LABEL_NAME, pod_keep, drop_pod, on_pod},
-    [CACHE_SETS] = {"apis/apps/v1", "statefulsets", CLUSTER_LABEL_NAME, child_keep, child_drop,
-                    on_child},
-    [CACHE_SERVICES] = {"api/v1", "services", CLUSTER_LABEL_NAME, child_keep, child_drop, on_child},
-    [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", CLUSTER_LABEL_NAME, child_keep,
-                       child_drop, on_child},
+    [CACHE_PODS] = {"api/v1", "pods", CLUSTER_LABEL_NAME, false, pod_keep, drop_pod, on_pod},
+    [CACHE_SETS] = {"apis/apps/v1", "statefulsets", CLUSTER_LABEL_NAME, false, child_keep,
+                    child_drop, on_child},
+    [CACHE_SERVICES] = {"api/v1", "services", CLUSTER_LABEL_NAME, false, child_keep, child_drop,
+                        on_child},
+    [CACHE_BUDGETS] = {"apis/policy/v1", "poddisruptionbudgets", CLUSTER_LABEL_NAME, true,
+                       child_keep, child_drop, on_child},
 };
 
 static int open_cache(struct reconciler *r, int which, struct err *err)
@@ -566,6 +568,7 @@ static int open_cache(struct reconciler *r, int which, struct err *err)
                                    : xasprintf("/%s/%s", group, plural);
     struct cache_opts o = {.path = path,
                            .label_selector = COLLECTIONS[which].selector,
+                           .metadata_only = COLLECTIONS[which].metadata_only,
                            .keep = COLLECTIONS[which].keep,
                            .drop = COLLECTIONS[which].drop,
                            .on_change = COLLECTIONS[which].on_change,

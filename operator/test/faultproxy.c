@@ -194,6 +194,7 @@ static void pass_on(struct flow *f, const char *method, const char *target, cons
     FREE_AUTO char *url = xasprintf("%s%s", p->url, target);
     FREE_AUTO char *kind = header_of(head, "Content-Type");
     FREE_AUTO char *type = xasprintf("Content-Type: %s", kind);
+    /* Not the operator's own Accept: so it gets whole objects where it asks for metadata. */
     const char *headers[] = {"Accept: application/json", p->auth, *kind ? type : NULL, NULL};
     struct http_peer peer = {.ca_pem = p->ca};
     struct http_call_opts o = {.method = method,

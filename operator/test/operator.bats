@@ -417,6 +417,13 @@ calm() { order 'busy?n=0' && budget_is 1; }
     until_true 60 calm
 }
 
+@test "a budget whose spec was changed by hand is restored, although only its metadata is watched" {
+    members_budget_is() { [ "$(kn get pdb x -o jsonpath='{.spec.maxUnavailable}')" = "$1" ]; }
+    running 1
+    kn patch pdb x --type merge -p '{"spec": {"maxUnavailable": 7}}' >&2
+    until_true 30 members_budget_is 1
+}
+
 @test "C16: a StatefulSet that was scaled by hand is reduced by a campaign" {
     running 3
     kn scale sts x --replicas=5 >&2
