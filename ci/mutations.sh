@@ -32,10 +32,11 @@ sample() {
 build() { # FILE LINE TEXT: 1: it does not compile, 2: the same code
     local src=$dir/src/$1
     mkdir -p "$(dirname "$src")"
+    cp "$1" "$src" # at the same path, which some code names
+    # shellcheck disable=SC2086
+    $CC $FLAGS_SIM -iquote "$(dirname "$1")" -g0 -c -o "$dir/same.o" "$src"
     TEXT=$3 awk -v at="$2" 'FNR == at { print ENVIRON["TEXT"]; next } { print }' "$1" >"$src"
     compile "$src" "$1" || return 1
-    # shellcheck disable=SC2086
-    $CC $FLAGS_SIM -iquote "$(dirname "$1")" -g0 -c -o "$dir/same.o" "$1"
     ! cmp -s "$dir/changed.sim.o" "$dir/same.o" || return 2
 }
 
