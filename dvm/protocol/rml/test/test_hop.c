@@ -519,6 +519,25 @@ static void a_link_that_breaks_costs_only_the_fragments_that_were_on_it(void **s
     net_free(n);
 }
 
+/* The caller is the same, and its link too: it has none of the frames of the former session. */
+static void in_a_new_session_a_transfer_sends_again_what_was_on_its_way(void **state)
+{
+    struct net *n = net_new();
+
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+    while (n->frag_bytes < LARGE / 2)
+        arrive(n);
+    while (n->nway)
+        buf_free(&n->way[--n->nway].bytes);
+    assert_true(rml_stats(n->rml[0]).transfers.outstanding > 0);
+    rml_new_session(n->rml[0], link_to(n, 0, 1));
+    rml_new_session(n->rml[1], link_to(n, 1, 0));
+    assert_int_equal(rml_stats(n->rml[0]).transfers.restarts, 1);
+    run(n);
+    assert_int_equal(n->got_large, 1);
+    net_free(n);
+}
+
 static void a_large_message_survives_links_that_break_again_and_again(void **state)
 {
     for (size_t step = 1; step < 40; step++) {
@@ -568,6 +587,7 @@ static void content_goes_as_bulk_and_the_rest_as_control(void **state)
 
         assert_int_equal(frame_decode(&c, &f, NULL), 0);
         assert_int_equal(f.traffic, f.type == MSG_FRAG ? CLASS_BULK : CLASS_CONTROL);
+        assert_true(epoch_eq(f.src_epoch, (struct epoch){INC, 10 + n->way[0].from}));
         arrive(n);
     }
     assert_int_equal(n->got_large, 1);
@@ -667,6 +687,7 @@ int main(void)
         cmocka_unit_test(a_long_message_in_flight_has_longer_until_it_is_sent_again),
         cmocka_unit_test(a_small_message_passes_a_large_one),
         cmocka_unit_test(a_link_that_breaks_costs_only_the_fragments_that_were_on_it),
+        cmocka_unit_test(in_a_new_session_a_transfer_sends_again_what_was_on_its_way),
         cmocka_unit_test(a_large_message_survives_links_that_break_again_and_again),
         cmocka_unit_test(frames_wait_at_their_source_while_a_neighbour_has_enough),
         cmocka_unit_test(content_goes_as_bulk_and_the_rest_as_control),

@@ -274,6 +274,20 @@ static void frames_of_a_later_version_wait_up_to_the_last_byte(void **state)
     }
 }
 
+static void what_is_owed_to_a_peer_ends_with_its_epoch(void **state)
+{
+    struct net *n = net_new();
+
+    say(n, 0, 1, CLASS_LAUNCH, "x", 1);
+    run(n);
+    assert_int_equal(rml_deadline(n->d[1].rml), 1000 + RML_ACK_DELAY_MS);
+    rml_forget(n->d[1].rml, 0);
+    assert_int_equal(rml_deadline(n->d[1].rml), UINT64_MAX);
+    tick(n, RML_ACK_DELAY_MS);
+    assert_int_equal(n->nway, 0);
+    net_free(n);
+}
+
 static void note_frame(void *arg, const uint8_t *data, size_t len)
 {
     struct buf *seen = arg;
@@ -358,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_window_has_room_for_its_last_byte_and_for_no_more),
         cmocka_unit_test(early_frames_fill_a_window_to_its_last_byte),
         cmocka_unit_test(frames_of_a_later_version_wait_up_to_the_last_byte),
+        cmocka_unit_test(what_is_owed_to_a_peer_ends_with_its_epoch),
         cmocka_unit_test(messages_that_are_not_acknowledged_are_given_in_their_order),
         cmocka_unit_test(the_number_of_the_last_message_taken_is_known),
         cmocka_unit_test(a_daemon_has_a_next_message_until_it_has_taken_all),
