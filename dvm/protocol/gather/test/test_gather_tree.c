@@ -367,6 +367,18 @@ static void the_loss_of_a_relay_on_the_own_way_is_reported_and_no_other(void **s
     }
 }
 
+static void the_loss_of_a_daemon_outside_changes_nothing(void **state)
+{
+    struct world *w = make_world(0);
+
+    start_with(w, 1, 3, 0);
+    lose_member(w, 5);
+    gather_lost(w->gather, 5);
+    assert_string_equal(said(w), "");
+    assert_int_equal(gather_running(w->gather), 1);
+    end_world(w);
+}
+
 static void before_the_own_contribution_only_the_decider_reports_a_loss(void **state)
 {
     struct world *w = make_world(3);
@@ -435,6 +447,7 @@ int main(void)
         cmocka_unit_test(without_a_decider_a_collective_is_lost),
         cmocka_unit_test(a_contribution_without_a_parent_is_a_loss_for_the_decider),
         cmocka_unit_test(the_loss_of_a_relay_on_the_own_way_is_reported_and_no_other),
+        cmocka_unit_test(the_loss_of_a_daemon_outside_changes_nothing),
         cmocka_unit_test(before_the_own_contribution_only_the_decider_reports_a_loss),
         cmocka_unit_test(contributions_to_other_participants_leave_no_data),
         cmocka_unit_test(of_too_many_told_outcomes_the_oldest_is_forgotten),
