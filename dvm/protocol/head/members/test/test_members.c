@@ -251,6 +251,50 @@ static void a_daemon_s_cpus_are_counted_until_it_reports_others(void **state)
     journal_destroy(j);
 }
 
+/* 10 s after the longest pause. */
+static void a_joiner_is_forgotten_40_s_after_its_admission(void **state)
+{
+    for (uint64_t more = 0; more < 2; more++) {
+        struct join_backoff *b = join_backoff_create();
+        uint64_t now = 1000;
+
+        for (unsigned i = 0; i < 10; i++) {
+            (void)join_backoff_pause(b, 1, now);
+            join_backoff_admitted(b, 1, now);
+        }
+        assert_int_equal(join_backoff_pause(b, 1, now), 30000);
+        now += 40000 + more;
+        join_backoff_admitted(b, 2, now);
+        assert_int_equal(join_backoff_pause(b, 1, now), 0);
+        join_backoff_admitted(b, 1, now);
+        assert_int_equal(join_backoff_pause(b, 1, now), more ? 0 : 30000);
+        join_backoff_destroy(b);
+    }
+}
+
+static void a_snapshot_has_the_ledger_of_each_daemon(void **state)
+{
+    struct journal *j = journal_create(NULL), *k = journal_create(NULL);
+    struct cpu_ledger *g = cpu_ledger_create(j), *h = cpu_ledger_create(k);
+    struct buf b;
+
+    assert_int_equal(cpu_ledger_put(g, 0, "head", "own:0 1", NULL), 0);
+    assert_int_equal(cpu_ledger_put(g, 3, "", NULL, NULL), 0); /* the shortest record */
+    buf_init(&b, RECORD_BYTES_MAX);
+    journal_snapshot(j, &b);
+    assert_int_equal(journal_replay(k, b.data, b.len, NULL), 0);
+    assert_string_equal(cpu_ledger_host(h, 0), "head");
+    assert_non_null(cpu_ledger_topo(h, 0));
+    assert_null(cpu_ledger_topo(h, 3));
+    assert_int_equal(cpu_ledger_put(h, 3, "n3", "own:0 1", NULL), 0);
+    assert_ptr_equal(cpu_ledger_topo(h, 3), cpu_ledger_topo(h, 0));
+    buf_free(&b);
+    cpu_ledger_destroy(g);
+    cpu_ledger_destroy(h);
+    journal_destroy(j);
+    journal_destroy(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +309,8 @@ int main(void)
             an_epoch_of_10_s_is_not_short_and_the_second_short_one_in_a_row_costs_nothing),
         cmocka_unit_test(the_free_slots_are_those_of_wired_members_without_the_head),
         cmocka_unit_test(a_daemon_s_cpus_are_counted_until_it_reports_others),
+        cmocka_unit_test(a_joiner_is_forgotten_40_s_after_its_admission),
+        cmocka_unit_test(a_snapshot_has_the_ledger_of_each_daemon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
