@@ -120,6 +120,25 @@ static void nobody_is_waited_for_when_all_removals_are_complete(void **state)
     liveness_completed(p.liveness);
     assert_true(liveness_next_deadline(p.liveness) == UINT64_MAX);
     assert_false(is_anybody_lost(&p, SILENT_MS));
+    assert_true(liveness_next_deadline(p.liveness) == UINT64_MAX);
+    close_place(&p);
+}
+
+static void the_time_of_a_removal_ends_with_its_completion_alone(void **state)
+{
+    struct place p;
+    uint64_t due, last;
+
+    open_place(&p);
+    (void)remove_one(&p);
+    due = liveness_next_deadline(p.liveness);
+    p.out.now_ms += 100;
+    last = remove_one(&p);
+    liveness_completed(p.liveness); /* of an operation before them */
+    assert_int_equal(liveness_next_deadline(p.liveness), due);
+    assert_true(op_queue_complete(p.ops, last)); /* and with it the first one */
+    liveness_completed(p.liveness);
+    assert_true(liveness_next_deadline(p.liveness) == UINT64_MAX);
     close_place(&p);
 }
 
@@ -244,6 +263,7 @@ int main(void)
         cmocka_unit_test(a_member_that_does_not_report_a_removal_is_lost_after_the_time),
         cmocka_unit_test(the_time_for_the_next_removal_begins_when_the_one_before_is_complete),
         cmocka_unit_test(nobody_is_waited_for_when_all_removals_are_complete),
+        cmocka_unit_test(the_time_of_a_removal_ends_with_its_completion_alone),
         cmocka_unit_test(each_member_that_has_not_reported_is_lost_and_no_other),
         cmocka_unit_test(an_earlier_report_does_not_take_a_later_one_back),
         cmocka_unit_test(a_member_that_is_added_later_has_reported_all_before_it),
