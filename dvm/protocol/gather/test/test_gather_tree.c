@@ -268,6 +268,16 @@ static void the_decider_tells_a_bad_outcome_to_each_live_participant(void **stat
     end_world(w);
 }
 
+static void the_decider_ends_a_collective_of_which_a_participant_reports_trouble(void **state)
+{
+    struct world *w = make_world(0);
+
+    start_with(w, 1, 3, 0);
+    up_with(w, 2, 1, 3, GATHER_TIMEOUT, "");
+    assert_string_equal(said(w), "down 1 TIMEOUT ; down 2 TIMEOUT ; answer 1 TIMEOUT ; ");
+    end_world(w);
+}
+
 /* Without relays nobody can miss the data. */
 static void the_decider_keeps_the_last_good_data_if_there_are_relays(void **state)
 {
@@ -442,6 +452,7 @@ int main(void)
         cmocka_unit_test(an_outcome_comes_from_the_decider_or_the_parent_alone),
         cmocka_unit_test(an_outcome_before_the_own_contribution_is_never_good),
         cmocka_unit_test(the_decider_tells_a_bad_outcome_to_each_live_participant),
+        cmocka_unit_test(the_decider_ends_a_collective_of_which_a_participant_reports_trouble),
         cmocka_unit_test(the_decider_keeps_the_last_good_data_if_there_are_relays),
         cmocka_unit_test(a_timeout_is_reported_to_the_decider_once_and_answered_by_it),
         cmocka_unit_test(without_a_decider_a_collective_is_lost),

@@ -72,6 +72,7 @@ static void a_daemon_that_is_not_in_the_ledger_has_no_host(void **state)
     assert_int_equal(cpu_ledger_put(g, 2, "n2", "", NULL), 0);
     assert_string_equal(cpu_ledger_host(g, 2), "n2");
     assert_string_equal(cpu_ledger_host(g, 1), "");
+    assert_string_equal(cpu_ledger_host(g, 3), "");
     assert_string_equal(cpu_ledger_host(g, 99), "");
     cpu_ledger_destroy(g);
     journal_destroy(j);
@@ -229,12 +230,14 @@ static void a_daemon_s_cpus_are_counted_until_it_reports_others(void **state)
     topo = cpu_ledger_topo(g, 1);
     assert_non_null(topo);
     assert_ptr_equal(cpu_ledger_topo(g, 2), topo); /* once */
-    hwloc_bitmap_set_range(pus, 2, 3);
+    hwloc_bitmap_set(pus, 0);
+    hwloc_bitmap_set(pus, 3);
     cpu_ledger_take(g, 1, pus);
     cpu_ledger_take(g, 1, pus);
     for (int i = 0; i < 4; i++)
-        assert_int_equal(cpu_ledger_load(g, 1)[i], i < 2 ? 0 : 2);
+        assert_int_equal(cpu_ledger_load(g, 1)[i], i % 3 ? 0 : 2);
     cpu_ledger_give(g, 1, pus);
+    assert_int_equal(cpu_ledger_load(g, 1)[0], 1);
     assert_int_equal(cpu_ledger_load(g, 1)[3], 1);
     assert_null(cpu_ledger_load(g, 2));
     assert_int_equal(cpu_ledger_put(g, 1, "n1", "own:", NULL), -1);
@@ -272,6 +275,23 @@ static void a_joiner_is_forgotten_40_s_after_its_admission(void **state)
     }
 }
 
+static void a_snapshot_of_one_daemon_without_host_and_cpus_is_read(void **state)
+{
+    struct journal *j = journal_create(NULL), *k = journal_create(NULL);
+    struct cpu_ledger *g = cpu_ledger_create(j), *h = cpu_ledger_create(k);
+    struct buf b;
+
+    assert_int_equal(cpu_ledger_put(g, 0, "", NULL, NULL), 0);
+    buf_init(&b, RECORD_BYTES_MAX);
+    journal_snapshot(j, &b);
+    assert_int_equal(journal_replay(k, b.data, b.len, NULL), 0);
+    buf_free(&b);
+    cpu_ledger_destroy(g);
+    cpu_ledger_destroy(h);
+    journal_destroy(j);
+    journal_destroy(k);
+}
+
 static void a_snapshot_has_the_ledger_of_each_daemon(void **state)
 {
     struct journal *j = journal_create(NULL), *k = journal_create(NULL);
@@ -279,7 +299,7 @@ static void a_snapshot_has_the_ledger_of_each_daemon(void **state)
     struct buf b;
 
     assert_int_equal(cpu_ledger_put(g, 0, "head", "own:0 1", NULL), 0);
-    assert_int_equal(cpu_ledger_put(g, 3, "", NULL, NULL), 0); /* the shortest record */
+    assert_int_equal(cpu_ledger_put(g, 3, "", NULL, NULL), 0);
     buf_init(&b, RECORD_BYTES_MAX);
     journal_snapshot(j, &b);
     assert_int_equal(journal_replay(k, b.data, b.len, NULL), 0);
@@ -310,6 +330,7 @@ int main(void)
         cmocka_unit_test(the_free_slots_are_those_of_wired_members_without_the_head),
         cmocka_unit_test(a_daemon_s_cpus_are_counted_until_it_reports_others),
         cmocka_unit_test(a_joiner_is_forgotten_40_s_after_its_admission),
+        cmocka_unit_test(a_snapshot_of_one_daemon_without_host_and_cpus_is_read),
         cmocka_unit_test(a_snapshot_has_the_ledger_of_each_daemon),
     };
 
