@@ -206,7 +206,11 @@ $(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/
 # The tests of transfers share two ends and the links between them.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/transfer/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/transfer/test/pair.o $(BUILD)/$(v)/dvm/protocol/transfer/test/phases.o))
 # The clock of these stands until they move it.
-$(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/pmix/test/test_server dvm/host/pmix/test/test_watch dvm/host/net/test/test_net_silent dvm/host/records/test/test_write_behind operator/cache/test/test_cache operator/cache/test/test_queue operator/kube/test/test_retry operator/dvm/test/test_dvm operator/lease/test/test_lease operator/reconcile/test/test_headlink): $(BUILD)/asan/base/loop/test/clock.o
+$(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/pmix/test/test_server dvm/host/pmix/test/test_watch dvm/host/net/test/test_net_silent dvm/host/net/test/test_net_limits dvm/host/ctl/test/test_limits dvm/host/records/test/test_write_behind operator/cache/test/test_cache operator/cache/test/test_queue operator/kube/test/test_retry operator/dvm/test/test_dvm operator/lease/test/test_lease operator/reconcile/test/test_headlink): $(BUILD)/asan/base/loop/test/clock.o
+# These connect a crowd, and read the budgets of the ports.
+LIMITS := $(patsubst %,$(BUILD)/asan/dvm/host/%,net/test/test_net_limits ctl/test/test_limits)
+$(LIMITS): $(BUILD)/asan/base/door/test/crowd.o
+$(LIMITS): private LDFLAGS_asan += -Wl,--wrap=door_create
 # These run the spawner's program.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/spawner/test/test_*.c dvm/host/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
 # Parts of a daemon that are neither core nor a module of their own are tested with stand-ins for all modules.

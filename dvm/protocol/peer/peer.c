@@ -87,10 +87,10 @@ const struct fsm peer_link_fsm = {.name = "link",
                                   .rows = link_rows,
                                   .nrows = COUNT(link_rows)};
 
-/* The one setter of a link's state. False: the event means nothing in this state. */
-static bool step_link(struct peer_link *k, enum peer_link_event e)
+/* The one setter of a link's state. An event that means nothing in this state changes nothing. */
+static void step_link(struct peer_link *k, enum peer_link_event e)
 {
-    return fsm_step(&peer_link_fsm, &k->state, e, NULL, NULL) == 0;
+    (void)!fsm_step(&peer_link_fsm, &k->state, e, NULL, NULL);
 }
 
 static void free_frame(struct peer_frame **list, struct peer_frame *f)
@@ -394,8 +394,8 @@ void peer_acked(struct peer *p, const struct hop_range *list, size_t n)
 
 /* --- frames that have come */
 
-/* In order of the numbers; false if it is there already. */
-static bool keep_early(struct peer *p, uint64_t seq, const uint8_t *data, size_t len)
+/* In order of the numbers, each once. */
+static void keep_early(struct peer *p, uint64_t seq, const uint8_t *data, size_t len)
 {
     struct peer_frame *f = p->early ? p->early->prev : NULL; /* the last one */
     struct peer_frame *new;
@@ -403,14 +403,13 @@ static bool keep_early(struct peer *p, uint64_t seq, const uint8_t *data, size_t
     while (f && f->seq > seq)
         f = f == p->early ? NULL : f->prev;
     if (f && f->seq == seq)
-        return false;
+        return;
     new = copy_frame(data, len, seq);
     if (f)
         DL_APPEND_ELEM(p->early, f, new);
     else
         DL_PREPEND(p->early, new);
     p->nearly++;
-    return true;
 }
 
 enum peer_taken peer_take(struct peer *p, struct peer_link *k, const struct frame *f,

@@ -578,8 +578,8 @@ static void resend_unacked(struct rml *r, struct rml_stream *s)
     {
         f->sent = false;
     }
+    want_resend(r, s); /* by the bytes that were in flight: they go again */
     s->in_flight = 0;
-    want_resend(r, s);
     push_frames(r, s);
 }
 

@@ -495,6 +495,46 @@ static void early_messages_of_a_sender_have_a_bound_in_bytes(void **state)
     free(data);
 }
 
+static void a_sender_has_room_below_its_bound_in_bytes_and_none_at_it(void **state)
+{
+    for (size_t less = 0; less < 2; less++) {
+        struct world w;
+        char sig[128];
+        size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
+        uint8_t *data = calloc(1, EARLY_BYTES_MAX);
+        struct msg_gather m = {.seq = 1,
+                               .sig = (const uint8_t *)sig,
+                               .siglen = len,
+                               .data = data,
+                               .len = EARLY_BYTES_MAX - sizeof(struct early_message) - len - less};
+
+        assert_non_null(data);
+        make_checking(&w);
+        gather_down(w.gather, 1, &m);
+        m.len = 0;
+        gather_down(w.gather, 1, &m);
+        assert_int_equal(gather_early(w.gather), 1 + less);
+        end(&w);
+        free(data);
+    }
+}
+
+static void the_early_messages_of_a_lost_sender_are_dropped_and_no_others(void **state)
+{
+    struct world w;
+    char sig[128];
+    size_t len = names(sig, "x.1", NULL, GATHER_RANK_ALL);
+
+    make_checking(&w);
+    tell(&w, 1, sig, len, 1, GATHER_LOST);
+    tell(&w, 2, sig, len, 1, GATHER_LOST); /* it takes no part */
+    gather_lost(w.gather, 1);
+    assert_int_equal(gather_early(w.gather), 1);
+    launch(&w, "x.1");
+    assert_int_equal(gather_signatures(w.gather), 0);
+    end(&w);
+}
+
 /* A message is believed if it may be of a daemon of the unknown job, or of no job. */
 static void a_sender_is_believed_where_launches_do_not_show_who_takes_part(void **state)
 {
@@ -607,6 +647,8 @@ int main(void)
         cmocka_unit_test(early_messages_go_with_their_job_or_their_sender),
         cmocka_unit_test(a_sender_of_many_early_messages_displaces_no_other_sender),
         cmocka_unit_test(early_messages_of_a_sender_have_a_bound_in_bytes),
+        cmocka_unit_test(a_sender_has_room_below_its_bound_in_bytes_and_none_at_it),
+        cmocka_unit_test(the_early_messages_of_a_lost_sender_are_dropped_and_no_others),
         cmocka_unit_test(a_sender_is_believed_where_launches_do_not_show_who_takes_part),
         cmocka_unit_test(a_group_s_name_is_not_asked_about),
         cmocka_unit_test(a_daemon_that_invents_collectives_keeps_nobody_out),

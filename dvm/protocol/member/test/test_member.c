@@ -118,6 +118,10 @@ static void any_number_of_departed_is_one_repair(void **state)
 
     for (uint32_t i = 0; i < 40; i++)
         list[i] = (struct msg_target){i + 1, {INC, 11 + i}};
+    assert_int_equal(members_remove(&m, list, 39, MEMBER_EV_REMOVE), 39);
+    assert_true(members_live(&m, 40));
+    members_free(&m);
+    m = table(64);
     assert_int_equal(members_remove(&m, list, 40, MEMBER_EV_REMOVE), 40);
     assert_int_equal(m.repairs, 1);
     for (uint32_t v = 1; v <= 40; v++) {
@@ -153,6 +157,16 @@ static void the_head_has_no_parent_and_neither_has_a_non_member(void **state)
     assert_int_equal(members_parent(&m), 1);
     m.self = 9;
     assert_int_equal(members_parent(&m), TREE_NONE);
+    members_free(&m);
+}
+
+static void the_epoch_of_the_head_is_0_while_it_is_not_known(void **state)
+{
+    struct members m = table(0);
+
+    assert_int_equal(members_head(&m), 0);
+    add(&m, VPID_HEAD, 10);
+    assert_int_equal(members_head(&m), 10);
     members_free(&m);
 }
 
@@ -325,6 +339,9 @@ static void a_key_stays_with_its_epoch_and_no_longer(void **state)
     assert_true(key_id_none(members_key(&m, 1)));
     add(&m, 30, 40); /* the table grows */
     assert_true(key_id_none(members_key(&m, 30)));
+    assert_true(key_id_none(members_key(&m, 20))); /* no daemon */
+    members_entries(&m, m.n, m.cap - m.n);         /* all memory of the table is used */
+    assert_true(key_id_none(members_key(&m, m.n)));
     members_free(&m);
 }
 
@@ -335,7 +352,9 @@ static void an_add_has_keys_only_if_each_live_member_can_read_them(void **state)
 
     list[0].key.low = list[1].key.low = 9;
     put_keyed(&m, 1, 11, 5);
-    members_strip_keys(&m, list, 2); /* vpid 2 is of edition 0 */
+    members_strip_keys(&m, list, 1); /* vpid 2 is of edition 0 */
+    assert_true(key_id_none(list[0].key) && list[1].key.low == 9);
+    members_strip_keys(&m, list, 2);
     assert_true(key_id_none(list[0].key) && key_id_none(list[1].key));
     list[0].key.low = list[1].key.low = 9;
     put_keyed(&m, 2, 12, 6);
@@ -360,6 +379,7 @@ static void the_next_of_all_heads_is_found_up_to_a_limit(void **state)
     assert_int_equal(h.n, HEADS_MAX);
     assert_int_equal(heads_since_after(&h, 1), 9);
     assert_int_equal(heads_since_after(&h, 28 + HEADS_MAX - 1), 100 + HEADS_MAX - 2);
+    assert_true(heads_since_after(&h, 29 + HEADS_MAX - 1) == UINT64_MAX);
 }
 
 int main(void)
@@ -372,6 +392,7 @@ int main(void)
         cmocka_unit_test(any_number_of_departed_is_one_repair),
         cmocka_unit_test(a_vpid_returns_in_a_new_epoch_with_new_facts),
         cmocka_unit_test(the_head_has_no_parent_and_neither_has_a_non_member),
+        cmocka_unit_test(the_epoch_of_the_head_is_0_while_it_is_not_known),
         cmocka_unit_test(a_vpid_at_the_limit_has_room),
         cmocka_unit_test(a_nidmap_makes_exactly_the_heads_view_holes_and_epochs_included),
         cmocka_unit_test(a_pair_that_is_not_in_the_table_is_refused_and_changes_nothing),

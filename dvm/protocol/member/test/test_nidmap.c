@@ -279,6 +279,76 @@ static void pods_with_equal_facts_share_one_record(void **state)
     members_free(&m);
 }
 
+/* The texts of vpids 1 and 2: one record, if they differ by the vpid or by the value of an address
+ * alone. */
+static void facts_are_shared_by_texts_with_a_place_for_the_vpid_or_a_value(void **state)
+{
+    static const struct {
+        const char *one, *two;
+        bool shared;
+    } rows[] = {{"n1", "n2", true},
+                {"1n", "2n", true},
+                {"n-1.ns", "n-2.ns", true},
+                {"n1/11", "n2/11", true},
+                {"n11/1", "n11/2", true},
+                {"n91", "n92", false},
+                {"n01", "n02", false},
+                {"n19", "n29", false},
+                {"n10", "n20", false},
+                {"11", "22", false},
+                {"10.0.0.7", "9.9.9.9", true},
+                {"0.0.0.0", "255.255.255.255", true},
+                {"fd00::7", "fd00::1a2f", true},
+                {"fd00::12345", "fd00::54321", false},
+                {"fd00::a", "fd01::a", false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct members m;
+
+        members_init(&m, 0, 64);
+        add(&m, 1, 1, "host", rows[i].one);
+        add(&m, 2, 2, "host", rows[i].two);
+        if (HASH_COUNT(m.facts.by_key) != (rows[i].shared ? 1 : 2))
+            fail_msg("%s and %s", rows[i].one, rows[i].two);
+        members_free(&m);
+    }
+}
+
+static void a_further_address_whose_value_is_0_comes_back(void **state)
+{
+    struct msg_member x = {.vpid = 0,
+                           .epoch = {INC, 1},
+                           .host = "x-0",
+                           .address = "10.0.0.1",
+                           .nmore = 1,
+                           .more = {"0.0.0.0"}};
+    struct members m;
+
+    (void)state;
+    members_init(&m, 0, 64);
+    assert_int_equal(members_add(&m, &x, 1), 1);
+    x = members_facts(&m, 0);
+    assert_string_equal(x.more[0], "0.0.0.0");
+    msg_member_free(&x);
+    members_free(&m);
+}
+
+static void a_new_entry_has_no_values(void **state)
+{
+    struct members m;
+    uint32_t first;
+
+    (void)state;
+    members_init(&m, 0, 64);
+    add_homed(&m, 0, 1, 1);
+    first = m.cap;
+    members_entries(&m, first, 1000); /* the table grows */
+    for (uint32_t v = first; v < first + 1000; v++)
+        assert_int_equal(members_value(&m, v, 0) | members_value(&m, v, 1), 0);
+    members_free(&m);
+}
+
 static void a_later_epoch_replaces_the_facts_and_a_second_report_changes_nothing(void **state)
 {
     struct msg_target old = {3, {INC, 9}};
@@ -459,8 +529,10 @@ static void a_malformed_list_of_members_is_refused(void **state)
                                                 {INC, "=a", ",=b"}, {INC, "=a", "=b,=c,=d,=e,=f"}};
     static const struct run_row bad_runs[] = {
         {0, 0, 0, 0},          {VPID_MAX + 1, 1, 0, 0}, {VPID_MAX, 2, 0, 0},
-        {1, UINT32_MAX, 0, 0}, {UINT32_MAX, 2, 0, 0},   {0, 1, 1, 0},
-        {0, 1, 0, 2},          {0, 100, 0, 1},          {0, VPID_MAX + 1, 0, 1}};
+        {1, UINT32_MAX, 0, 0}, {UINT32_MAX, 2, 0, 0},   {5, 1, 1, 0},
+        {5, 1, 0, 2},          {5, 100, 0, 1},          {5, VPID_MAX - 4, 0, 1}};
+    static const struct run_row last[] = {{0, 1, 0, 0}, {VPID_MAX, 1, 0, 0}};
+    static const struct run_row eight[] = {{0, 8, 0, 1}};
     static const struct run_row fine[] = {{0, 1, 0, 1}, {5, 1, 0, 0}};
     static const struct run_row headless[] = {{1, 2, 0, 0}, {5, 1, 0, 0}};
     static const struct run_row overlap[] = {{0, 2, 0, 0}, {1, 1, 0, 0}};
@@ -469,6 +541,8 @@ static void a_malformed_list_of_members_is_refused(void **state)
     (void)state;
     assert_int_equal(decode_rows(&good, fine, 2), 0);
     assert_int_equal(decode_rows(&several, fine, 2), 0);
+    assert_int_equal(decode_rows(&good, last, 2), 0);
+    assert_int_equal(decode_rows(&good, eight, 1), 0);
     assert_int_equal(decode_rows(&good, overlap, 2), -1);
     assert_int_equal(decode_rows(&good, headless, 2), -1);
     assert_int_equal(decode_rows(&good, fine, 0), -1);
@@ -550,6 +624,9 @@ int main(void)
         cmocka_unit_test(a_daemon_of_edition_0_gets_the_first_address_of_each_member),
         cmocka_unit_test(facts_without_a_member_are_dropped),
         cmocka_unit_test(pods_with_equal_facts_share_one_record),
+        cmocka_unit_test(facts_are_shared_by_texts_with_a_place_for_the_vpid_or_a_value),
+        cmocka_unit_test(a_further_address_whose_value_is_0_comes_back),
+        cmocka_unit_test(a_new_entry_has_no_values),
         cmocka_unit_test(a_later_epoch_replaces_the_facts_and_a_second_report_changes_nothing),
         cmocka_unit_test(a_nidmap_has_holes_epochs_and_facts_of_any_table),
         cmocka_unit_test(facts_of_a_nidmap_stay_while_one_of_their_members_is_there),

@@ -1,262 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Large frames between three daemons in a row, 0 - 1 - 3, whose links keep order and break. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include "base/log/log.h"
-#include "dvm/protocol/rml/rml.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <utlist.h>
-
-#define INC 5u
-#define DAEMONS 4
-#define LARGE ((size_t)6 << 20)
-
-struct wire { /* a frame on its way */
-    uint32_t from, to;
-    struct buf bytes;
-};
-
-struct net {
-    struct out out[DAEMONS];
-    struct members members[DAEMONS];
-    struct neighbours *neighbours[DAEMONS];
-    struct rml *rml[DAEMONS];
-    struct wire way[4096];
-    size_t nway;
-    uint64_t conns;
-    size_t large;                /* length of the long messages */
-    size_t got_large, got_small; /* messages */
-    size_t nwarnings;
-    size_t frag_bytes;        /* that have been sent */
-    size_t frag_bytes_before; /* that arrived before the first small message */
-    uint8_t *content;
-};
-
-static void link_pair(struct net *n, uint32_t parent, uint32_t child)
-{
-    const uint32_t ends[2][2] = {{parent, child}, {child, parent}};
-
-    n->conns++;
-    for (int i = 0; i < 2; i++) {
-        struct neighbours *all = n->neighbours[ends[i][0]];
-        struct neighbour *k = neighbours_accept(all, n->conns);
-
-        k->vpid = ends[i][1];
-        neighbours_greeted(all, k, neighbours_new_session(all));
-        k->incoming = i == 0;
-        k->epoch = (struct epoch){INC, 10 + k->vpid};
-    }
-}
-
-static struct net *net_new(void)
-{
-    struct net *n = xcalloc(1, sizeof(*n));
-
-    n->large = LARGE;
-    n->content = xmalloc(LARGE);
-    for (size_t i = 0; i < LARGE; i++)
-        n->content[i] = (uint8_t)(i * 7 + (i >> 13));
-    for (uint32_t v = 0; v < DAEMONS; v++) {
-        n->out[v].now_ms = 1000;
-        members_init(&n->members[v], v, 2);
-        n->neighbours[v] = neighbours_create(&n->out[v]);
-        n->rml[v] = rml_create(&n->out[v], &n->members[v], n->neighbours[v], 0);
-        rml_set_epoch(n->rml[v], (struct epoch){INC, 10 + v});
-        n->members[v].version = 7;
-        for (uint32_t m = 0; m < DAEMONS; m++) {
-            struct msg_member facts = {m, {INC, 10 + m}, "host", "address", 1, 1, 0, {0}, {0}};
-
-            members_add(&n->members[v], &facts, 1);
-        }
-    }
-    link_pair(n, 0, 1);
-    link_pair(n, 1, 3);
-    return n;
-}
-
-static void net_free(struct net *n)
-{
-    for (uint32_t v = 0; v < DAEMONS; v++) {
-        rml_destroy(n->rml[v]);
-        neighbours_destroy(n->neighbours[v]);
-        members_free(&n->members[v]);
-        out_free(&n->out[v]);
-    }
-    for (size_t i = 0; i < n->nway; i++)
-        buf_free(&n->way[i].bytes);
-    free(n->content);
-    free(n);
-}
-
-static enum msg_type type_of(const struct buf *b)
-{
-    struct cur c = cur_of(b->data, b->len);
-    struct frame f;
-
-    assert_int_equal(frame_decode(&c, &f, NULL), 0);
-    return (enum msg_type)f.type;
-}
-
-/* The neighbours have received all frames of the hop. */
-static void acknowledge_hops(struct net *n, uint32_t v)
-{
-    struct neighbour *k;
-
-    DL_FOREACH(neighbours_first(n->neighbours[v]), k)
-    {
-        struct frame f = {.hop_ack = peer_stats(k->peer).sent};
-
-        assert_int_equal(peer_take(k->peer, peer_links(k->peer), &f, NULL, 0), PEER_DELIVER);
-    }
-}
-
-/* What the daemons want to send is on its way. */
-static void collect(struct net *n)
-{
-    struct out_act act;
-
-    for (uint32_t v = 0; v < DAEMONS; v++) {
-        acknowledge_hops(n, v);
-        while (out_take(&n->out[v], &act)) {
-            const struct neighbour *k =
-                act.kind == OUT_SEND ? neighbours_by_conn(n->neighbours[v], act.send.conn, NULL)
-                                     : NULL;
-
-            n->nwarnings += act.kind == OUT_LOG && act.log.level == LOG_LEVEL_WARN;
-            if (k) {
-                assert_true(n->nway < sizeof(n->way) / sizeof(*n->way));
-                n->way[n->nway++] = (struct wire){v, k->vpid, act.send.frame};
-                if (type_of(&act.send.frame) == MSG_FRAG)
-                    n->frag_bytes += act.send.frame.len;
-                act.send.frame.data = NULL;
-            }
-            out_act_free(&act);
-        }
-    }
-}
-
-static void take_in(struct net *n, uint32_t v)
-{
-    struct buf b;
-
-    while (rml_next(n->rml[v], &b)) {
-        struct cur c = cur_of(b.data, b.len);
-        struct frame f;
-        struct msg m;
-
-        assert_int_equal(frame_decode(&c, &f, NULL), 0);
-        assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
-        if (m.type == MSG_APP && m.app.len == n->large) {
-            n->got_large++;
-            assert_memory_equal(m.app.data, n->content, n->large);
-        } else {
-            n->got_small++;
-        }
-        msg_free(&m);
-        buf_free(&b);
-    }
-}
-
-static struct neighbour *link_to(const struct net *n, uint32_t at, uint32_t vpid)
-{
-    struct neighbour *k = neighbours_first(n->neighbours[at]);
-
-    while (k && k->vpid != vpid)
-        k = k->next;
-    return k;
-}
-
-static void take_transferred(struct net *n, uint32_t v)
-{
-    struct buf b;
-
-    while (rml_transferred(n->rml[v], &b)) {
-        struct cur c = cur_of(b.data, b.len);
-        struct frame f;
-
-        assert_int_equal(frame_decode(&c, &f, NULL), 0);
-        rml_input(n->rml[v], &f, b.data, b.len);
-        buf_free(&b);
-    }
-}
-
-static void arrive(struct net *n)
-{
-    struct wire w = n->way[0];
-    struct cur c = cur_of(w.bytes.data, w.bytes.len);
-    struct frame f;
-    struct msg m;
-
-    memmove(&n->way[0], &n->way[1], (n->nway - 1) * sizeof(*n->way));
-    n->nway--;
-    assert_int_equal(frame_decode(&c, &f, NULL), 0);
-    if (msg_is_routed(f.type)) {
-        rml_input(n->rml[w.to], &f, w.bytes.data, w.bytes.len);
-    } else {
-        assert_int_equal(msg_decode(&c, f.type, &m, NULL), 0);
-        rml_transfer(n->rml[w.to], link_to(n, w.to, w.from), &m);
-        take_transferred(n, w.to);
-        n->frag_bytes_before += f.type == MSG_FRAG && n->got_small == 0 ? w.bytes.len : 0;
-        msg_free(&m);
-    }
-    take_in(n, w.to);
-    buf_free(&w.bytes);
-    collect(n);
-}
-
-static void run(struct net *n)
-{
-    collect(n);
-    while (n->nway)
-        arrive(n);
-}
-
-static void send_bytes(struct net *n, uint32_t from, uint32_t to, enum out_class traffic,
-                       size_t len)
-{
-    struct msg m = {.type = MSG_APP, .app = {.data = n->content, .len = len}};
-    struct err err = {0};
-
-    if (rml_send(n->rml[from], to, traffic, &m, &err) < 0)
-        fail_msg("%s", err.msg);
-    collect(n);
-}
-
-/* Both sides see it at once; what was on its way is lost. */
-static void break_link(struct net *n, uint32_t a, uint32_t b)
-{
-    size_t kept = 0;
-
-    neighbours_drop(n->neighbours[a], link_to(n, a, b));
-    neighbours_drop(n->neighbours[b], link_to(n, b, a));
-    for (size_t i = 0; i < n->nway; i++) {
-        struct wire w = n->way[i];
-
-        if ((w.from == a && w.to == b) || (w.from == b && w.to == a))
-            buf_free(&w.bytes);
-        else
-            n->way[kept++] = w;
-    }
-    n->nway = kept;
-    rml_tick(n->rml[a]);
-    rml_tick(n->rml[b]);
-    collect(n);
-}
-
-static void mend_link(struct net *n, uint32_t parent, uint32_t child)
-{
-    link_pair(n, parent, child);
-    rml_routes_changed(n->rml[parent]);
-    rml_routes_changed(n->rml[child]);
-    collect(n);
-}
+#include "dvm/protocol/rml/test/hop_net.h"
 
 /* --- what another daemon cannot rightly send */
 
@@ -294,6 +38,10 @@ static void a_message_longer_than_any_frame_is_not_taken(void **state)
 
     say_as(n, 3, 1, &m);
     assert_int_equal(rml_stats(n->rml[1]).transfers.taking, 0);
+    m.rndv.ref.number++;
+    m.rndv.size = HOP_FRAME_BYTES;
+    say_as(n, 3, 1, &m);
+    assert_int_equal(rml_stats(n->rml[1]).transfers.taking, 1);
     net_free(n);
 }
 
@@ -511,11 +259,31 @@ static void a_link_that_breaks_costs_only_the_fragments_that_were_on_it(void **s
     while (n->frag_bytes < LARGE / 2)
         arrive(n);
     break_link(n, 0, 1);
+    assert_int_equal(rml_stats(n->rml[0]).transfers.restarts, 1); /* before there is a link */
     mend_link(n, 0, 1);
     run(n);
     assert_int_equal(n->got_large, 1);
     assert_int_equal(rml_stats(n->rml[0]).transfers.restarts, 1);
     assert_in_range(n->frag_bytes, LARGE, LARGE + LARGE / 50 + HOP_FRAGS_MAX * TRANSFER_FRAG_BYTES);
+    net_free(n);
+}
+
+/* The caller is the same, and its link too: it has none of the frames of the former session. */
+static void in_a_new_session_a_transfer_sends_again_what_was_on_its_way(void **state)
+{
+    struct net *n = net_new();
+
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+    while (n->frag_bytes < LARGE / 2)
+        arrive(n);
+    while (n->nway)
+        buf_free(&n->way[--n->nway].bytes);
+    assert_true(rml_stats(n->rml[0]).transfers.outstanding > 0);
+    rml_new_session(n->rml[0], link_to(n, 0, 1));
+    rml_new_session(n->rml[1], link_to(n, 1, 0));
+    assert_int_equal(rml_stats(n->rml[0]).transfers.restarts, 1);
+    run(n);
+    assert_int_equal(n->got_large, 1);
     net_free(n);
 }
 
@@ -568,10 +336,106 @@ static void content_goes_as_bulk_and_the_rest_as_control(void **state)
 
         assert_int_equal(frame_decode(&c, &f, NULL), 0);
         assert_int_equal(f.traffic, f.type == MSG_FRAG ? CLASS_BULK : CLASS_CONTROL);
+        assert_true(epoch_eq(f.src_epoch, (struct epoch){INC, 10 + n->way[0].from}));
         arrive(n);
     }
     assert_int_equal(n->got_large, 1);
     assert_true(n->frag_bytes >= LARGE);
+    net_free(n);
+}
+
+static void a_frame_of_the_direct_length_goes_as_it_is_and_a_longer_one_does_not(void **state)
+{
+    for (uint32_t at = 0; at < 2; at++) { /* its source, its relay */
+        for (size_t less = 0; less < 2; less++) {
+            struct net *n = net_new();
+            size_t bytes;
+
+            send_bytes(n, 0, 3, CLASS_BULK, 1000);
+            bytes = rml_backlog(n->rml[0], 3, CLASS_BULK);
+            run(n);
+            rml_set_hop_limits(n->rml[at], &(struct hop_limits){.direct_bytes = bytes - less});
+            send_bytes(n, 0, 3, CLASS_MODEX, 1000);
+            if (at)
+                arrive(n);
+            assert_int_equal(type_of(&n->way[0].bytes), less ? MSG_MATCH : MSG_APP);
+            run(n);
+            assert_int_equal(n->got_small, 2);
+            net_free(n);
+        }
+    }
+}
+
+static void a_neighbour_has_enough_beyond_the_limit_and_not_at_it(void **state)
+{
+    for (size_t less = 0; less < 2; less++) {
+        struct net *n = net_new();
+
+        send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+        rml_set_hop_limits(n->rml[0],
+                           &(struct hop_limits){
+                               .waiting_bytes = 2 * rml_backlog(n->rml[0], 1, CLASS_BULK) - less});
+        send_bytes(n, 0, 1, CLASS_MODEX, LARGE);
+        assert_int_equal(rml_stats(n->rml[0]).transfers.sending, less ? 1 : 2);
+        net_free(n);
+    }
+}
+
+static void at_most_8_fragments_are_on_a_link(void **state)
+{
+    struct net *n = net_new();
+    size_t most = 0;
+
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+    send_bytes(n, 0, 1, CLASS_MODEX, LARGE);
+    assert_int_equal(rml_stats(n->rml[0]).transfers.sending, 2); /* both go at a time */
+    while (n->nway) {
+        size_t now = count_fragments(n);
+
+        most = now > most ? now : most;
+        arrive(n);
+    }
+    assert_int_equal(most, HOP_FRAGS_MAX);
+    assert_int_equal(n->got_large, 2);
+    net_free(n);
+}
+
+static void the_end_of_one_neighbour_leaves_the_transfers_with_others(void **state)
+{
+    struct net *n = net_new();
+    struct msg_target gone = {3, {INC, 13}};
+
+    send_bytes(n, 1, 3, CLASS_BULK, LARGE);
+    send_bytes(n, 1, 0, CLASS_BULK, LARGE);
+    for (int i = 0; i < 20; i++)
+        arrive(n);
+    members_remove(&n->members[1], &gone, 1, MEMBER_EV_LOSE);
+    rml_forget(n->rml[1], 3);
+    assert_int_equal(rml_stats(n->rml[1]).transfers.sending, 1);
+    run(n);
+    assert_int_equal(n->got_large, 1);
+    net_free(n);
+}
+
+static void a_daemon_in_its_next_epoch_has_transfers_of_its_own(void **state)
+{
+    struct net *n = net_new();
+    struct msg_member again = {1, {INC, 21}, "host", "address", 1, 1, 0, {0}, {0}};
+
+    send_bytes(n, 0, 1, CLASS_BULK, LARGE);
+    while (n->frag_bytes == 0)
+        arrive(n);
+    break_link(n, 0, 1);
+    members_add(&n->members[0], &again, 1);
+    link_pair(n, 0, 1);
+    link_to(n, 0, 1)->epoch = again.epoch;
+    send_bytes(n, 0, 1, CLASS_MODEX, LARGE);
+    assert_int_equal(type_of(&n->way[n->nway - 1].bytes), MSG_RNDV);
+    rml_routes_changed(n->rml[0]);
+    collect(n);
+    /* those with the former epoch have ended; BULK goes again with the new one */
+    assert_int_equal(rml_stats(n->rml[0]).transfers.sending, 2);
+    rml_forget(n->rml[0], 1);
     net_free(n);
 }
 
@@ -645,6 +509,10 @@ static void a_daemon_that_is_there_and_no_neighbour_any_more_holds_no_memory(voi
     break_link(n, 0, 3);
     assert_int_equal(rml_stats(n->rml[3]).transfers.sending, 1); /* the link may come back */
     members_add(&n->members[3], &back, 1);
+    link_pair(n, 0, 3);
+    rml_routes_changed(n->rml[3]);
+    assert_int_equal(rml_stats(n->rml[3]).transfers.sending, 1); /* it has a link */
+    break_link(n, 0, 3);
     rml_routes_changed(n->rml[3]);
     assert_int_equal(rml_stats(n->rml[3]).transfers.sending, 0);
     net_free(n);
@@ -667,9 +535,15 @@ int main(void)
         cmocka_unit_test(a_long_message_in_flight_has_longer_until_it_is_sent_again),
         cmocka_unit_test(a_small_message_passes_a_large_one),
         cmocka_unit_test(a_link_that_breaks_costs_only_the_fragments_that_were_on_it),
+        cmocka_unit_test(in_a_new_session_a_transfer_sends_again_what_was_on_its_way),
         cmocka_unit_test(a_large_message_survives_links_that_break_again_and_again),
         cmocka_unit_test(frames_wait_at_their_source_while_a_neighbour_has_enough),
         cmocka_unit_test(content_goes_as_bulk_and_the_rest_as_control),
+        cmocka_unit_test(a_frame_of_the_direct_length_goes_as_it_is_and_a_longer_one_does_not),
+        cmocka_unit_test(a_neighbour_has_enough_beyond_the_limit_and_not_at_it),
+        cmocka_unit_test(at_most_8_fragments_are_on_a_link),
+        cmocka_unit_test(the_end_of_one_neighbour_leaves_the_transfers_with_others),
+        cmocka_unit_test(a_daemon_in_its_next_epoch_has_transfers_of_its_own),
         cmocka_unit_test(the_transfers_of_a_daemon_end_with_its_epoch),
         cmocka_unit_test(the_transfers_of_the_next_epoch_stay_when_the_one_before_ends),
         cmocka_unit_test(a_daemon_that_is_no_neighbour_any_more_and_has_no_link_holds_no_memory),

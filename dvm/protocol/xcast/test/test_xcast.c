@@ -207,6 +207,22 @@ static void an_acknowledgement_of_a_peer_that_is_no_child_is_ignored(void **stat
     fixture_free(f);
 }
 
+static void a_new_epoch_of_a_child_has_acknowledged_nothing(void **state)
+{
+    struct fixture *f = fixture_new(1);
+    struct epoch next = {INC, 30};
+    struct msg_member facts = {3, next, "h", "a", 1, 1, 0, {0}, {0}};
+
+    xcast_ack(f->x, 3, life(3), 1);
+    members_add(&f->members, &facts, 1);
+    operate(f, 1);
+    xcast_ack(f->x, 3, next, 0);
+    assert_true(xcast_waits_for(f->x, 3));
+    xcast_ack(f->x, 3, next, 1);
+    assert_false(xcast_waits_for(f->x, 3));
+    fixture_free(f);
+}
+
 static void after_a_change_of_parent_it_acknowledges_again(void **state)
 {
     struct fixture *f = fixture_new(3);
@@ -240,6 +256,7 @@ static void a_non_member_acknowledges_nothing_and_has_no_children(void **state)
     struct msg_target self = {1, life(1)};
 
     neighbour_to(f, 0, false);
+    xcast_ack(f->x, 3, life(3), 1); /* a former child */
     members_remove(&f->members, &self, 1, MEMBER_EV_REMOVE);
     operate(f, 1);
     assert_string_equal(said(f), "");
@@ -325,6 +342,45 @@ static void a_daemon_too_far_behind_gets_no_replay_at_all(void **state)
     fixture_free(f);
 }
 
+/* It was joined by a snapshot of this version, and keeps none of the broadcasts before it. */
+static void a_daemon_without_the_last_broadcast_replays_none(void **state)
+{
+    struct fixture *f = fixture_new(1);
+    struct neighbour *k = neighbour_to(f, 3, true);
+
+    f->members.version = 5;
+    assert_false(xcast_replay(f->x, k, &f->from, 4));
+    assert_string_equal(said(f), "");
+    assert_true(xcast_replay(f->x, k, &f->from, 5));
+    fixture_free(f);
+}
+
+static uint32_t epoch_said(struct fixture *f)
+{
+    struct out_act act;
+    struct frame h;
+    struct cur c;
+
+    assert_true(out_take(&f->out, &act));
+    c = cur_of(act.send.frame.data, act.send.frame.len);
+    assert_int_equal(frame_decode(&c, &h, NULL), 0);
+    out_act_free(&act);
+    return h.dst_ctr;
+}
+
+/* So the next process of a head is not taken for the one that has sent the broadcast. */
+static void a_broadcast_names_the_heads_epoch_to_a_child_that_can_read_it(void **state)
+{
+    struct fixture *f = fixture_new(1);
+
+    neighbour_to(f, 3, true)->speaks = 0;
+    neighbour_to(f, 4, true)->speaks = 1;
+    operate(f, 1);
+    assert_int_equal(epoch_said(f), 0);
+    assert_int_equal(epoch_said(f), life(VPID_HEAD).ctr);
+    fixture_free(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_late_acknowledgement_of_a_former_epoch_changes_nothing),
         cmocka_unit_test(an_acknowledgement_ahead_of_us_is_remembered),
         cmocka_unit_test(an_acknowledgement_of_a_peer_that_is_no_child_is_ignored),
+        cmocka_unit_test(a_new_epoch_of_a_child_has_acknowledged_nothing),
         cmocka_unit_test(after_a_change_of_parent_it_acknowledges_again),
         cmocka_unit_test(without_a_link_to_the_parent_the_acknowledgement_waits),
         cmocka_unit_test(a_non_member_acknowledges_nothing_and_has_no_children),
@@ -343,6 +400,8 @@ int main(void)
         cmocka_unit_test(a_broadcast_is_forwarded_before_the_operation_is_handled),
         cmocka_unit_test(a_member_that_returns_gets_its_missed_messages_in_order),
         cmocka_unit_test(a_daemon_too_far_behind_gets_no_replay_at_all),
+        cmocka_unit_test(a_daemon_without_the_last_broadcast_replays_none),
+        cmocka_unit_test(a_broadcast_names_the_heads_epoch_to_a_child_that_can_read_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -72,6 +72,7 @@ static void a_daemon_that_is_not_in_the_ledger_has_no_host(void **state)
     assert_int_equal(cpu_ledger_put(g, 2, "n2", "", NULL), 0);
     assert_string_equal(cpu_ledger_host(g, 2), "n2");
     assert_string_equal(cpu_ledger_host(g, 1), "");
+    assert_string_equal(cpu_ledger_host(g, 3), "");
     assert_string_equal(cpu_ledger_host(g, 99), "");
     cpu_ledger_destroy(g);
     journal_destroy(j);
@@ -162,6 +163,158 @@ static void a_long_epoch_ends_the_row_of_short_ones(void **state)
     join_backoff_destroy(b);
 }
 
+static void
+an_epoch_of_10_s_is_not_short_and_the_second_short_one_in_a_row_costs_nothing(void **state)
+{
+    struct join_backoff *b = join_backoff_create();
+    static const uint64_t want[] = {0, 1000, 2000, 4000, 8000, 16000, 30000, 30000};
+    uint64_t now = 1000;
+
+    join_backoff_admitted(b, 1, now);
+    for (size_t i = 0; i < sizeof(want) / sizeof(*want); i++) {
+        assert_int_equal(join_backoff_pause(b, 1, now + 1), want[i] ? want[i] - 1 : 0);
+        assert_int_equal(join_backoff_pause(b, 1, now + want[i]), 0);
+        now += want[i];
+        join_backoff_admitted(b, 1, now);
+    }
+    now += 9999;
+    assert_int_equal(join_backoff_pause(b, 1, now), 30000 - 9999);
+    join_backoff_forget(b, 1);
+    join_backoff_admitted(b, 1, now);
+    (void)join_backoff_pause(b, 1, now); /* one short one */
+    join_backoff_admitted(b, 1, now);
+    now += 10000;
+    assert_int_equal(join_backoff_pause(b, 1, now), 0);
+    join_backoff_admitted(b, 1, now); /* the row has ended */
+    assert_int_equal(join_backoff_pause(b, 1, now), 0);
+    join_backoff_destroy(b);
+    join_backoff_destroy(NULL);
+}
+
+static void the_free_slots_are_those_of_wired_members_without_the_head(void **state)
+{
+    struct members m;
+    struct slots s = {&m, NULL};
+
+    members_init(&m, VPID_HEAD, 2);
+    add_member(&m, VPID_HEAD, 1, 16);
+    add_member(&m, 1, 2, 4);
+    add_member(&m, 3, 4, 8); /* there is no vpid 2 */
+    assert_int_equal(slots_free(s), 12);
+    assert_int_equal(slots_present(s), 28);
+    slots_take(s, 1, (struct epoch){INC, 2}, 3, NULL);
+    assert_int_equal(slots_free(s), 9);
+    members_entry(&m, 3)->slots_used = 9; /* it has fewer now than are in use */
+    assert_int_equal(slots_free(s), 1);
+    members_entry(&m, 3)->slots_used = 0;
+    members_entry(&m, 3)->state = MEMBER_DRAINING;
+    assert_int_equal(slots_free(s), 1);
+    assert_int_equal(slots_present(s), 20);
+    assert_int_equal(slots_maximum(s, 3), 20 + 2 * 4);
+    slots_take(s, 2, (struct epoch){INC, 3}, 3, NULL); /* nobody */
+    slots_give(s, 2, (struct epoch){INC, 3}, 3, NULL);
+    assert_int_equal(slots_free(s), 1);
+    members_free(&m);
+}
+
+static void a_daemon_s_cpus_are_counted_until_it_reports_others(void **state)
+{
+    static const char cpus[] = "own:0 1 2 3";
+    struct journal *j = journal_create(NULL);
+    struct cpu_ledger *g = cpu_ledger_create(j);
+    hwloc_bitmap_t pus = hwloc_bitmap_alloc();
+    const struct topo *topo;
+
+    assert_int_equal(cpu_ledger_put(g, 1, "n1", cpus, NULL), 0);
+    assert_int_equal(cpu_ledger_put(g, 2, "n2", cpus, NULL), 0);
+    topo = cpu_ledger_topo(g, 1);
+    assert_non_null(topo);
+    assert_ptr_equal(cpu_ledger_topo(g, 2), topo); /* once */
+    hwloc_bitmap_set(pus, 0);
+    hwloc_bitmap_set(pus, 3);
+    cpu_ledger_take(g, 1, pus);
+    cpu_ledger_take(g, 1, pus);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(cpu_ledger_load(g, 1)[i], i % 3 ? 0 : 2);
+    cpu_ledger_give(g, 1, pus);
+    assert_int_equal(cpu_ledger_load(g, 1)[0], 1);
+    assert_int_equal(cpu_ledger_load(g, 1)[3], 1);
+    assert_null(cpu_ledger_load(g, 2));
+    assert_int_equal(cpu_ledger_put(g, 1, "n1", "own:", NULL), -1);
+    assert_int_equal(cpu_ledger_load(g, 1)[3], 1); /* nothing has changed */
+    assert_int_equal(cpu_ledger_put(g, 1, "n1", NULL, NULL), 0);
+    assert_null(cpu_ledger_topo(g, 1));
+    assert_null(cpu_ledger_load(g, 1));
+    assert_ptr_equal(cpu_ledger_topo(g, 2), topo);
+    assert_null(cpu_ledger_topo(g, 3));
+    assert_null(cpu_ledger_load(g, 3));
+    hwloc_bitmap_free(pus);
+    cpu_ledger_destroy(g);
+    cpu_ledger_destroy(NULL);
+    journal_destroy(j);
+}
+
+/* 10 s after the longest pause. */
+static void a_joiner_is_forgotten_40_s_after_its_admission(void **state)
+{
+    for (uint64_t more = 0; more < 2; more++) {
+        struct join_backoff *b = join_backoff_create();
+        uint64_t now = 1000;
+
+        for (unsigned i = 0; i < 10; i++) {
+            (void)join_backoff_pause(b, 1, now);
+            join_backoff_admitted(b, 1, now);
+        }
+        assert_int_equal(join_backoff_pause(b, 1, now), 30000);
+        now += 40000 + more;
+        join_backoff_admitted(b, 2, now);
+        assert_int_equal(join_backoff_pause(b, 1, now), 0);
+        join_backoff_admitted(b, 1, now);
+        assert_int_equal(join_backoff_pause(b, 1, now), more ? 0 : 30000);
+        join_backoff_destroy(b);
+    }
+}
+
+static void a_snapshot_of_one_daemon_without_host_and_cpus_is_read(void **state)
+{
+    struct journal *j = journal_create(NULL), *k = journal_create(NULL);
+    struct cpu_ledger *g = cpu_ledger_create(j), *h = cpu_ledger_create(k);
+    struct buf b;
+
+    assert_int_equal(cpu_ledger_put(g, 0, "", NULL, NULL), 0);
+    buf_init(&b, RECORD_BYTES_MAX);
+    journal_snapshot(j, &b);
+    assert_int_equal(journal_replay(k, b.data, b.len, NULL), 0);
+    buf_free(&b);
+    cpu_ledger_destroy(g);
+    cpu_ledger_destroy(h);
+    journal_destroy(j);
+    journal_destroy(k);
+}
+
+static void a_snapshot_has_the_ledger_of_each_daemon(void **state)
+{
+    struct journal *j = journal_create(NULL), *k = journal_create(NULL);
+    struct cpu_ledger *g = cpu_ledger_create(j), *h = cpu_ledger_create(k);
+    struct buf b;
+
+    assert_int_equal(cpu_ledger_put(g, 0, "head", "own:0 1", NULL), 0);
+    assert_int_equal(cpu_ledger_put(g, 3, "", NULL, NULL), 0);
+    buf_init(&b, RECORD_BYTES_MAX);
+    journal_snapshot(j, &b);
+    assert_int_equal(journal_replay(k, b.data, b.len, NULL), 0);
+    assert_string_equal(cpu_ledger_host(h, 0), "head");
+    assert_non_null(cpu_ledger_topo(h, 0));
+    assert_null(cpu_ledger_topo(h, 3));
+    assert_int_equal(cpu_ledger_put(h, 3, "n3", "own:0 1", NULL), 0);
+    assert_ptr_equal(cpu_ledger_topo(h, 3), cpu_ledger_topo(h, 0));
+    buf_free(&b);
+    cpu_ledger_destroy(g);
+    cpu_ledger_destroy(h);
+    journal_destroy(j);
+    journal_destroy(k);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +325,13 @@ int main(void)
         cmocka_unit_test(a_change_of_the_bound_or_its_base_is_one_record),
         cmocka_unit_test(each_further_short_epoch_doubles_the_pause_up_to_its_maximum),
         cmocka_unit_test(a_long_epoch_ends_the_row_of_short_ones),
+        cmocka_unit_test(
+            an_epoch_of_10_s_is_not_short_and_the_second_short_one_in_a_row_costs_nothing),
+        cmocka_unit_test(the_free_slots_are_those_of_wired_members_without_the_head),
+        cmocka_unit_test(a_daemon_s_cpus_are_counted_until_it_reports_others),
+        cmocka_unit_test(a_joiner_is_forgotten_40_s_after_its_admission),
+        cmocka_unit_test(a_snapshot_of_one_daemon_without_host_and_cpus_is_read),
+        cmocka_unit_test(a_snapshot_has_the_ledger_of_each_daemon),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
