@@ -98,7 +98,7 @@ LOCAL_BATS := $(wildcard dvm/test/*.bats)
 # Strangers and crowds: in a network namespace of their own, if this user may make one.
 ATTACK_BATS := $(patsubst %,dvm/test/%.bats,crowd identity strangers)
 OWN_NET = $(shell unshare --net ip link set lo up 2>/dev/null && echo "unshare --net sh -c 'ip link set lo up && exec \"\$$@\"' sh")
-BENCHES := floor follow launcher links memory repair xcast
+BENCHES := floor follow launcher links memory pingpong repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
 all: $(PROGRAMS:%=$(BUILD)/bin/%) examples ## build the programs into build/bin and the examples
@@ -370,6 +370,11 @@ $(BUILD)/release/bench/heap.so: bench/heap.c
 	@mkdir -p $(@D)
 	@echo "  LD release $@"
 	@$(CC) $(CPPFLAGS) $(CFLAGS_ALL) -O2 -fPIC -shared -o $@ $<
+
+$(BUILD)/release/bench/pingpong: bench/pingpong.c
+	@mkdir -p $(@D)
+	@echo "  MPICC $<"
+	@$(MPICC) -O2 -Wall -Wextra -Werror -o $@ $< $(MPI_FLAGS)
 
 # The heads that bench/operator.sh gives to the operator.
 $(BUILD)/release/operator/test/fakehead: $(BUILD)/release/operator/test/fakehead.o $(foreach l,operator api base,$(BUILD)/release/lib$(l).a)

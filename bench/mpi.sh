@@ -49,5 +49,23 @@ crowd() {
           ratio: ([range($ours | length) | $ours[.][0] / $theirs[.][0]] | median)}'
 }
 
+# latency: of 8 bytes between two ranks, each bound to a core of its own, by us and by the launcher that comes with Open MPI, in
+# turn. Only a daemon that has its machine for itself binds ranks by default, so the host gets the name of the member's node.
+latency() {
+    local i ours=() theirs=()
+    if ! command -v mpirun > /dev/null || ! unshare --uts true 2> /dev/null || [ "$(nproc)" -lt 2 ]; then return 0; fi
+    unshare --uts sh -c 'hostname node1 && exec "$@"' sh timeout "$LIMIT" "$BIN/prte" start -n 1 --slots 2 > /dev/null
+    for ((i = 0; i < PAIRS; i++)); do
+        ours+=("$(timeout "$LIMIT" "$BIN/prun" -n 2 "$HELPERS/pingpong")")
+        theirs+=("$(timeout "$LIMIT" mpirun --allow-run-as-root --bind-to core -n 2 "$HELPERS/pingpong")")
+    done
+    prte stop > /dev/null
+    jq -cn --argjson ours "[$(IFS=, && echo "${ours[*]}")]" --argjson theirs "[$(IFS=, && echo "${theirs[*]}")]" \
+        'def median: sort | .[length / 2 | floor];
+         {bench: "mpi", what: "8 bytes between bound ranks", pairs: ($ours | length), prun_us: ($ours | median),
+          mpirun_us: ($theirs | median), ratio: ([range($ours | length) | $ours[.] / $theirs[.]] | median)}'
+}
+
 hello
 crowd
+latency
