@@ -67,8 +67,7 @@ struct shortage {
 /* One child between two passes: why it is not applied, and its generation after the last write.
  * Times are those of the loop's clock. */
 struct child_memory {
-    char refused_print[WANTED_PRINT_BYTES]; /* fingerprint that the API server has refused; "": none
-                                             */
+    char refused_print[WANTED_PRINT_BYTES]; /* that the API server has refused; "": none */
     char applied_print[WANTED_PRINT_BYTES]; /* that we have applied last; "": unknown */
     char *message;                          /* of a refusal or of failures that last; NULL: none */
     unsigned failures;                      /* consecutive failures other than refusals */
