@@ -11,12 +11,9 @@ setup_file() { start_api; }
 teardown_file() { stop_api; }
 setup() {
     new_namespace
-    bystanders > "$dir/bystanders"
+    bystanders
 }
-teardown() {
-    [ "${BATS_TEST_COMPLETED:-}" != 1 ] || untouched
-    end_programs
-}
+teardown() { end_programs; }
 
 # lead NAME SECONDS: starts an operator that waits for the Lease "dvm"; its user and identity are operator-NAME.
 lead() { start_operator "$1" --context "operator-$1" --lease "$ns/dvm" --identity "operator-$1" --lease-duration "$2"; }
