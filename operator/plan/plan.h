@@ -30,8 +30,9 @@ struct plan_child_seen {
     bool current; /* the applied configuration is the wanted one */
     bool refused; /* the API server has refused the wanted configuration, and a repetition would be
                      refused too */
-    uint32_t replicas;    /* StatefulSets: spec.replicas */
-    bool short_of_pods;   /* StatefulSets: pods are missing for so long that one is tried */
+    uint32_t replicas; /* StatefulSets: spec.replicas */
+    bool lacks_pods; /* StatefulSets: its controller knows the present spec, and pods are missing */
+    bool short_of_pods;   /* StatefulSets: they are missing for so long that one is tried */
     const char *refusal;  /* StatefulSets: why the API server takes no further pod; NULL: it does,
                              or unknown */
     const char *revision; /* StatefulSets: of the present template; NULL: unknown */

@@ -121,18 +121,6 @@ static void note_scaled(struct run *run, int64_t generation)
         m->refused_print[0] = '\0';
 }
 
-/* An admission webhook may change what we apply. The result is kept, or it would be applied for
- * ever. */
-static void note_applied(struct run *run, const json_t *answer, int64_t generation)
-{
-    struct child_memory *m = memory_of(run);
-    uint64_t print = objects_drift_print(answer);
-
-    m->generation = generation;
-    m->refused_print[0] = '\0';
-    m->settled = print == run->child[run->action->child].wanted->drift ? 0 : print;
-}
-
 static void look_at_existing(struct run *run);
 
 /* True if the apply was to create the object. */
@@ -157,10 +145,13 @@ static void on_applied(int status, const json_t *body, const struct err *err, vo
     const json_t *meta = json_object_get(body, "metadata");
     int64_t generation = json_integer_value(json_object_get(meta, "generation"));
     m->failures = m->forbidden = 0;
-    if (run->action->scale_only)
+    if (run->action->scale_only) {
         note_scaled(run, generation);
-    else
-        note_applied(run, body, generation);
+    } else {
+        m->refused_print[0] = '\0';
+        drift_note_applied(m, run->child[run->action->child].wanted, generation,
+                           objects_drift_print(body));
+    }
     log_info("applied cluster=%s kind=%s name=%s replicas=%d", run->e->key,
              objects_kind(run->action->child), meta_text(body, "name"),
              is_set(run) ? (int)run->action->replicas : -1);

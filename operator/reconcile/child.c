@@ -71,6 +71,11 @@ static bool text_is(const struct child *c, enum child_text which, const char *wa
     return s && strcmp(s, want) == 0;
 }
 
+bool child_applied(const struct child *c, const char *print)
+{
+    return c && text_is(c, CHILD_PRINT, print);
+}
+
 bool child_controlled(const struct child *c, const struct cluster *cluster)
 {
     return text_is(c, CHILD_CONTROLLER, cluster->uid);

@@ -34,6 +34,8 @@ struct child *child_ref(const struct child *c);
 void child_unref(struct child *c); /* NULL is ignored */
 
 const char *child_text(const struct child *c, enum child_text which); /* NULL: absent */
+/* True if the object exists and was last applied with this fingerprint; `c` may be NULL. */
+bool child_applied(const struct child *c, const char *print);
 /* True if this DvmCluster (by its uid) is the controller. */
 bool child_controlled(const struct child *c, const struct cluster *cluster);
 /* As objects_orphaned(). */

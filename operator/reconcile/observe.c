@@ -20,10 +20,6 @@
 #include <string.h>
 #include <utlist.h>
 
-/* The first and the longest pause between two changes by others that are undone. */
-#define HEAL_PAUSE_MIN_MS 1000
-#define HEAL_PAUSE_MAX_MS 300000
-
 struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child child)
 {
     if (child == CLUSTER_HEAD_SET || child == CLUSTER_MEMBER_SET)
@@ -33,44 +29,9 @@ struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child chi
     return r->cache[CACHE_SERVICES];
 }
 
-/* True if another writer has changed the applied object. A generation that is not known yet, after
- * the operator's start, is taken for ours. */
-static bool changed_by_others(struct child_memory *m, const struct wanted_print *wanted,
-                              const struct child *observed)
-{
-    if (!m->generation)
-        m->generation = observed->generation;
-    if (m->generation != observed->generation)
-        return true;
-    return observed->drift != wanted->drift && observed->drift != m->settled;
-}
-
-/* True if the change is undone now. The first one is undone at once; each further one waits longer,
- * so that two programs that disagree do not fight. */
-static bool heals_now(struct run *run, struct child_memory *m)
-{
-    if (run->now_ms < m->heal_from_ms) {
-        queue_add_after(run->e->r->queue, run->e->key, m->heal_from_ms - run->now_ms);
-        return false;
-    }
-    if (run->now_ms > m->heal_from_ms + HEAL_PAUSE_MAX_MS)
-        m->heal_pause_ms = HEAL_PAUSE_MIN_MS;
-    else if (m->heal_pause_ms < HEAL_PAUSE_MAX_MS)
-        m->heal_pause_ms *= 2;
-    m->heal_from_ms = run->now_ms + m->heal_pause_ms;
-    return true;
-}
-
 static int64_t pause_left_ms(const struct pause *p, uint64_t now_ms)
 {
     return p->until_ms > now_ms ? (int64_t)(p->until_ms - now_ms) : 0;
-}
-
-static bool is_applied(const struct child *o, const struct wanted_print *wanted)
-{
-    const char *has = o ? child_text(o, CHILD_PRINT) : NULL;
-
-    return has && strcmp(has, wanted->applied) == 0;
 }
 
 /* The head's budget allows no eviction while jobs run. While it is not known whether any does, the
@@ -80,8 +41,8 @@ static void choose_head_budget(struct run *run, const struct child *o)
     const struct wanted *w = &run->e->wanted;
     const struct wanted_print **wanted = &run->child[CLUSTER_HEAD_PDB].wanted;
     enum headlink_jobs jobs = headlink_jobs(run->e->head);
-    bool stays_busy =
-        jobs == HEADLINK_JOBS_UNKNOWN && !is_applied(o, *wanted) && is_applied(o, &w->busy_budget);
+    bool stays_busy = jobs == HEADLINK_JOBS_UNKNOWN && !child_applied(o, (*wanted)->applied) &&
+                      child_applied(o, w->busy_budget.applied);
 
     if (jobs != HEADLINK_JOBS_RUN && !stays_busy)
         return;
@@ -96,6 +57,7 @@ static void see_child(struct run *run, enum cluster_child child)
     struct plan_child_seen *s = &run->in.child[child];
     FREE_AUTO char *name = objects_name(&run->c, child);
     const struct child *o = cache_get(reconcile_child_cache(e->r, child), run->c.ns, name);
+    uint64_t wait_ms;
 
     run->child[child].wanted = &e->wanted.child[child];
     if (child == CLUSTER_HEAD_PDB)
@@ -116,8 +78,9 @@ static void see_child(struct run *run, enum cluster_child child)
     s->resource_version = child_text(o, CHILD_VERSION);
     s->revision = child_text(o, CHILD_REVISION);
     s->replicas = o->replicas;
-    if (is_applied(o, wanted))
-        s->current = !changed_by_others(m, wanted, o) || !heals_now(run, m);
+    s->current = !drift_is_due(m, wanted, o, run->now_ms, &wait_ms);
+    if (wait_ms)
+        queue_add_after(e->r->queue, e->key, wait_ms);
 }
 
 /* True if the StatefulSet, which this cluster controls, controls the pod. */

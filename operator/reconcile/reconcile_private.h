@@ -67,10 +67,11 @@ struct shortage {
 /* One child between two passes: why it is not applied, and its generation after the last write.
  * Times are those of the loop's clock. */
 struct child_memory {
-    char refused_print[32]; /* fingerprint that the API server has refused; "": none */
-    char *message;          /* of a refusal or of failures that last; NULL: none */
-    unsigned failures;      /* consecutive failures other than refusals */
-    unsigned forbidden;     /* consecutive answers 403 */
+    char refused_print[WANTED_PRINT_BYTES]; /* that the API server has refused; "": none */
+    char applied_print[WANTED_PRINT_BYTES]; /* that we have applied last; "": unknown */
+    char *message;                          /* of a refusal or of failures that last; NULL: none */
+    unsigned failures;                      /* consecutive failures other than refusals */
+    unsigned forbidden;                     /* consecutive answers 403 */
     uint64_t refused_until_ms;
     uint64_t foreign_until_ms;
     bool orphaned;          /* while it is foreign: an earlier cluster has left it */
@@ -79,7 +80,8 @@ struct child_memory {
                                differs from what we wanted: repeating the write would not change it;
                                0: it does not */
     uint64_t heal_from_ms;  /* a change by others is undone at this time at the earliest */
-    uint64_t heal_pause_ms; /* doubled by each healing, so that two writers do not fight */
+    uint64_t heal_pause_ms; /* doubled by each healing, so that two writers do not fight; 0: there
+                               was none */
     struct shortage shortage;
 };
 
@@ -216,6 +218,15 @@ void act_begin(struct run *run);
 
 /* apply.c */
 void apply_child(struct run *run);
+
+/* drift.c */
+/* True if the existing object is to be applied now. *wait_ms: time until a change by others, which
+ * is not undone yet, is looked at again; 0: there is none. */
+bool drift_is_due(struct child_memory *m, const struct wanted_print *wanted, const struct child *o,
+                  uint64_t now_ms, uint64_t *wait_ms);
+/* The wanted object was applied: the answer has this generation and objects_drift_print(). */
+void drift_note_applied(struct child_memory *m, const struct wanted_print *wanted,
+                        int64_t generation, uint64_t print);
 
 /* probe.c: asks the server in a dry run whether it accepts the pods of the StatefulSet of
  * run->action. Calls on_probed now or later; status 200: it does; otherwise its refusal, or 0. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A StatefulSet that has fewer pods than replicas, explained in the API server's own words.
  *
- * In: the observed StatefulSets and pods of a pass. Out: in the plan's input, whether a pod is to
- * be tried (plan_child_seen.short_of_pods), and the last refusal (plan_child_seen.refusal).
+ * In: the observed StatefulSets and pods of a pass. Out: in the plan's input (plan_child_seen),
+ * whether pods are missing (lacks_pods) and one is to be tried (short_of_pods), and the last
+ * refusal.
  *
  * The controller of StatefulSets reports a pod that it cannot create (a quota, an admission
  * policy) only in Events. So the operator tries the pod itself, in a dry run (probe.c).
@@ -56,7 +57,8 @@ static void observe_set(struct run *run, enum cluster_child set)
         return;
     }
     s->refusal = m->words;
-    if (!run->child[set].observed->observed)
+    s->lacks_pods = run->child[set].observed->observed;
+    if (!s->lacks_pods)
         return;
     if (!m->pause_ms) {
         m->pause_ms = SHORTAGE_PATIENCE_MS;

@@ -216,6 +216,13 @@ static struct verdict campaign_verdict(const struct facts *f)
     return status_verdict(STATUS_TRUE, campaign_reason(c), xasprintf("%s: leaving the DVM.", who));
 }
 
+/* A wired daemon is not enough: a pod that somebody has taken from its StatefulSet, by removing a
+ * label, runs on, and nobody replaces it. */
+static bool lacks_members(const struct facts *f)
+{
+    return f->wired < f->p->target || f->in->child[CLUSTER_MEMBER_SET].lacks_pods;
+}
+
 static struct verdict progressing_growth(const struct facts *f)
 {
     return status_verdict(
@@ -265,7 +272,7 @@ struct verdict condition_progressing(const struct facts *f)
         return v;
     if (set->replicas == p->target && update_goes_on(f, &v))
         return v;
-    if (set->replicas != p->target || f->wired < p->target)
+    if (set->replicas != p->target || lacks_members(f))
         return progressing_growth(f);
     if (head_awaits_update(f, &v))
         return v;
@@ -302,7 +309,7 @@ struct verdict condition_resizing(const struct facts *f)
             p->record.incarnation[0] ? STATUS_UNKNOWN : STATUS_TRUE,
             p->record.incarnation[0] ? REASON_HEAD_UNREACHABLE : REASON_STARTING,
             xstrdup("The number of wired members is unknown, since the head does not answer."));
-    if (f->wired < p->target)
+    if (lacks_members(f))
         return progressing_growth(f);
     return status_verdict(STATUS_FALSE, REASON_STABLE, xstrdup("No member is joining or leaving."));
 }

@@ -86,6 +86,19 @@ pods() { kn get pods -o name | sort | tr '\n' ' '; }
     [ "$(kn get pod x-head-0 -o jsonpath='{.spec.containers[0].image}')" = example.test/daemon:2 ]
 }
 
+@test "a pod that leaves its StatefulSet by a removed label is missing, until another one takes its place" {
+    has_pods 4
+    condition Ready UpToDate
+    kn label pod x-2 dvm.openpmix.io/cluster- >&2
+    condition Ready Growing
+    condition Resizing Growing
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == "4 of 4 members are wired, 3 pods exist." ]]
+    kn delete pod x-2 --grace-period=0 --force >&2
+    until_true 60 has_after_retry sts/x 4
+    condition Ready UpToDate
+    condition Resizing Stable
+}
+
 # quota PODS: as the controller of quotas would write it; the API server counts the pods itself.
 quota() {
     kn create quota few --hard="pods=$1" --dry-run=client -o json | kn apply -f - >&2

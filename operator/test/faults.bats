@@ -13,13 +13,10 @@ teardown_file() { stop_api; }
 setup() {
     new_namespace
     start_proxy
-    bystanders > "$dir/bystanders"
+    bystanders
 }
 
-teardown() {
-    [ "${BATS_TEST_COMPLETED:-}" != 1 ] || untouched
-    end_programs
-}
+teardown() { end_programs; }
 
 plain() { curl --noproxy '*' -s -m 10 "http://127.0.0.1:$plain_port/$1"; }
 with_plain_port() {
@@ -218,6 +215,31 @@ field_is() { [ "$(kn get "$1" -o jsonpath="$2")" = "$3" ]; }
     done
     [ "$(requests '^PATCH .*/services/x-head')" -le 8 ]
     until_true 90 field_is service/x-head '{.spec.selector.dvm\.openpmix\.io/role}' head
+}
+
+# image_is SET IMAGE
+image_is() { field_is "$1" '{.spec.template.spec.containers[0].image}' "$2"; }
+
+@test "two operators with different default images do not fight, and a new image is applied at once" {
+    operator_args=(--daemon-image example.test/daemon:a)
+    running 2
+    kn patch dvm x --type json -p '[{"op": "remove", "path": "/spec/image"}]' >&2
+    until_true 30 image_is sts/x example.test/daemon:a
+    quiet
+    proxy forget
+    operator_args=(--daemon-image example.test/daemon:b)
+    start_operator second
+    until_true 30 image_is sts/x-head example.test/daemon:b
+    until_true 30 image_is sts/x-head example.test/daemon:a
+    quiet # each change by the other is undone after a longer pause
+    [ "$(requests '^PATCH .*/statefulsets/x-head')" -ge 2 ]
+    [ "$(requests '^PATCH .*/statefulsets/x-head')" -le 16 ]
+    [ "$(requests '^PATCH .*/statefulsets/x\?')" -le 16 ]
+    [ "$(requests '^(PUT|PATCH|POST|DELETE)')" -le 60 ]
+    kn patch dvm x --type merge -p '{"spec": {"image": "example.test/daemon:2"}}' >&2
+    until_true 30 image_is sts/x example.test/daemon:2
+    until_true 30 image_is sts/x-head example.test/daemon:2
+    whole 2
 }
 
 # their_pod NAME ROLE: a pod with the labels of the cluster that its StatefulSet does not control.

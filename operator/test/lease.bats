@@ -1,7 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # Two operators that share a Lease, against a real kube-apiserver and etcd. Their users differ, so that the server's
-# audit log shows who has written what.
+# audit log shows who has written what. Each test asserts that objects of others were not touched.
 
 # shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
 
@@ -9,11 +9,11 @@ load lib
 
 setup_file() { start_api; }
 teardown_file() { stop_api; }
-setup() { new_namespace; }
-teardown() {
-    # A stopped process would not end by other signals than SIGKILL.
-    end_programs
+setup() {
+    new_namespace
+    bystanders
 }
+teardown() { end_programs; }
 
 # lead NAME SECONDS: starts an operator that waits for the Lease "dvm"; its user and identity are operator-NAME.
 lead() { start_operator "$1" --context "operator-$1" --lease "$ns/dvm" --identity "operator-$1" --lease-duration "$2"; }
@@ -89,6 +89,7 @@ END
     lead b 10
     until_true 60 logged b "waiting for the Lease"
     holder_is operator-a
+    [ "$(writes b)" -eq 0 ]
     signal a STOP
     before=$(writes a)
     [ "$before" -gt 0 ]
@@ -103,10 +104,13 @@ END
     order 'advance?phase=Complete'
     becomes '{.status.lastCampaign.phase}' Complete
     scale 3
-    becomes '{.spec.replicas}' 3 sts/x
+    becomes '{.status.readyReplicas}' 3
+    condition Progressing UpToDate
     a_pass_is_done
+    replicas_are 3
     [ "$(lease holderIdentity)" = operator-b ]
     [ "$(writes a)" -eq "$before" ]
+    [ "$(writes b)" -le 30 ]
     [ "$(count 'PUT campaign')" -eq 1 ]
 }
 
@@ -120,6 +124,7 @@ END
     scale 1
     becomes '{.status.campaign.phase}' Draining
     rm "$dir/operator.pid"
+    [ "$(writes b)" -eq 0 ]
     end_operator TERM a
     [ "$ended" -eq 0 ]
     watch_over b
@@ -127,6 +132,8 @@ END
     order 'advance?phase=Complete'
     becomes '{.status.lastCampaign.phase}' Complete
     becomes '{.spec.replicas}' 1 sts/x
+    condition Progressing UpToDate
+    [ "$(writes b)" -le 20 ]
     [ "$(count 'PUT campaign')" -eq 1 ]
 }
 

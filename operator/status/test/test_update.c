@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests of the status while pods are replaced, and after a restart of the operator. */
+/* Tests of the status while pods are replaced or missing, and after a restart of the operator. */
 #include "operator/status/test/built.h"
 
 static void assert_condition(const json_t *status, const char *type, const char *value,
@@ -99,6 +99,23 @@ static void a_pod_that_cannot_start_pauses_it_with_the_reason(void **state)
     json_decref(s);
 }
 
+static void a_pod_that_left_its_set_is_missing_although_its_daemon_is_wired(void **state)
+{
+    static const char *const said = "8 of 8 members are wired, 7 pods exist.";
+    struct fix f;
+
+    fix_settled(&f);
+    f.pods[2] = f.pods[8];
+    f.in.npods--;
+    f.in.child[CLUSTER_MEMBER_SET].lacks_pods = true;
+    json_t *s = build_status(&f);
+    assert_condition(s, "Available", "True", "AllMembersWired", "");
+    assert_condition(s, "Progressing", "True", "Growing", said);
+    assert_condition(s, "Resizing", "True", "Growing", said);
+    assert_condition(s, "Ready", "False", "Growing", said);
+    json_decref(s);
+}
+
 static void a_silent_head_replaces_nothing(void **state)
 {
     struct fix f;
@@ -171,6 +188,7 @@ int main(void)
         cmocka_unit_test(between_two_campaigns_the_update_goes_on),
         cmocka_unit_test(the_head_s_pod_is_the_last_and_the_status_says_what_it_waits_for),
         cmocka_unit_test(a_pod_that_cannot_start_pauses_it_with_the_reason),
+        cmocka_unit_test(a_pod_that_left_its_set_is_missing_although_its_daemon_is_wired),
         cmocka_unit_test(a_silent_head_replaces_nothing),
         cmocka_unit_test(its_beginning_and_end_are_events),
         cmocka_unit_test(a_restart_of_the_operator_alone_changes_no_status),
