@@ -32,10 +32,12 @@ struct plan_child_seen {
                      refused too */
     uint32_t replicas; /* StatefulSets: spec.replicas */
     bool lacks_pods; /* StatefulSets: its controller knows the present spec, and pods are missing */
-    bool short_of_pods;   /* StatefulSets: they are missing for so long that one is tried */
-    const char *refusal;  /* StatefulSets: why the API server takes no further pod; NULL: it does,
-                             or unknown */
-    const char *revision; /* StatefulSets: of the present template; NULL: unknown */
+    bool short_of_pods;  /* StatefulSets: they are missing for so long that one is tried */
+    const char *refusal; /* StatefulSets: why the API server takes no further pod; NULL: it does,
+                            or unknown */
+    const char *pod_in_the_way; /* StatefulSets: has the name of a missing pod, and this StatefulSet
+                                   does not control it; NULL: none known */
+    const char *revision;       /* StatefulSets: of the present template; NULL: unknown */
     const char *uid;
     const char *resource_version;
 };

@@ -59,9 +59,11 @@ struct pause {
 /* Of a StatefulSet that has fewer pods than replicas (shortage.c). Times are those of the loop's
  * clock. */
 struct shortage {
-    char *words;     /* of the API server, which takes no further pod; NULL: it does, or unknown */
-    uint64_t try_ms; /* a pod is tried at this time */
-    uint64_t pause_ms; /* until then, doubled by each try; 0: no pod is missing */
+    char *words;      /* of the API server, which takes no further pod; NULL: it does, or unknown */
+    char *in_the_way; /* the pod that has the name of the first missing one; NULL: none known */
+    uint32_t replicas, pods, missing; /* wanted, existing, and the first missing ordinal */
+    uint64_t try_ms;                  /* a pod is tried at this time */
+    uint64_t pause_ms;                /* until then, doubled by each try; 0: no pod is missing */
 };
 
 /* One child between two passes: why it is not applied, and its generation after the last write.

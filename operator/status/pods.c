@@ -107,6 +107,22 @@ static bool pod_stuck(const struct plan_pod *pod, struct verdict *v)
     return true;
 }
 
+/* A pod that a StatefulSet does not control has the name of one that it needs. */
+static bool pod_in_the_way(const struct facts *f, enum cluster_child set, struct verdict *v)
+{
+    const char *pod = f->in->child[set].pod_in_the_way;
+
+    if (!pod)
+        return false;
+    *v = status_verdict(
+        STATUS_FALSE, REASON_NOT_OWNED,
+        xasprintf("Pod %s exists and StatefulSet %s%s does not control it, so the StatefulSet "
+                  "cannot create its own. The operator does not touch that pod: delete it, or "
+                  "rename one of the two.",
+                  pod, f->in->cluster->name, set == CLUSTER_HEAD_SET ? "-head" : ""));
+    return true;
+}
+
 /* The API server takes no further pod of a StatefulSet that needs one. */
 static bool creation_refused(const struct facts *f, enum cluster_child set, struct verdict *v)
 {
@@ -121,6 +137,11 @@ static bool creation_refused(const struct facts *f, enum cluster_child set, stru
     return true;
 }
 
+static bool creation_blocked(const struct facts *f, enum cluster_child set, struct verdict *v)
+{
+    return pod_in_the_way(f, set, v) || creation_refused(f, set, v);
+}
+
 bool status_pod_stuck(const struct facts *f, bool head_only, struct verdict *v)
 {
     for (size_t i = 0; i < f->in->npods; i++) {
@@ -129,8 +150,8 @@ bool status_pod_stuck(const struct facts *f, bool head_only, struct verdict *v)
         if ((!head_only || pod->vpid == 0) && !pod->deleting && pod_stuck(pod, v))
             return true;
     }
-    return creation_refused(f, CLUSTER_HEAD_SET, v) ||
-           (!head_only && creation_refused(f, CLUSTER_MEMBER_SET, v));
+    return creation_blocked(f, CLUSTER_HEAD_SET, v) ||
+           (!head_only && creation_blocked(f, CLUSTER_MEMBER_SET, v));
 }
 
 uint32_t status_updated_pods(const struct facts *f)

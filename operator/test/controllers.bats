@@ -90,9 +90,9 @@ pods() { kn get pods -o name | sort | tr '\n' ' '; }
     has_pods 4
     condition Ready UpToDate
     kn label pod x-2 dvm.openpmix.io/cluster- >&2
-    condition Ready Growing
     condition Resizing Growing
-    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == "4 of 4 members are wired, 3 pods exist." ]]
+    [[ $(status_of '{.status.conditions[?(@.type=="Resizing")].message}') == "4 of 4 members are wired, 3 pods exist." ]]
+    condition Ready NotOwned
     kn delete pod x-2 --grace-period=0 --force >&2
     until_true 60 has_after_retry sts/x 4
     condition Ready UpToDate
@@ -144,6 +144,35 @@ quota() {
 has_after_retry() {
     kn annotate "$1" again="$RANDOM$SECONDS" --overwrite >&2
     [ "$(kn get "$1" -o jsonpath='{.status.replicas}')" = "$2" ]
+}
+
+# their_pod NAME: a pod without labels and without a controller.
+their_pod() {
+    kn apply -f - >&2 << END
+{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "$1"},
+ "spec": {"securityContext": {"runAsNonRoot": true, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}},
+  "containers": [{"name": "c", "image": "i", "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}}
+END
+}
+
+@test "a pod of another owner that has the name of a member is named and left alone, and the member comes when it is gone" {
+    has_pods 1
+    their_pod x-2
+    theirs=$(uid_of pod/x-2)
+    order 'cap?n=1'
+    scale 2
+    condition Progressing NotOwned
+    condition Degraded NotOwned
+    condition Available SomeMembersWired
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == "Pod x-2 exists and StatefulSet x does not control it"* ]]
+    until_true 30 says NotOwned "Pod x-2 exists"
+    [ "$(uid_of pod/x-2)" = "$theirs" ]
+    kn delete pod x-2 --grace-period=0 --force >&2
+    until_true 60 has_after_retry sts/x 2
+    order cap
+    order 'join?vpid=2'
+    condition Progressing UpToDate
+    condition Degraded AsExpected
 }
 
 # unschedulable NAME WORDS: the scheduler's condition of a pod that no node takes.

@@ -194,6 +194,29 @@ static void c22_pods_that_do_not_come_are_explained_by_who_keeps_them_away(void 
     json_decref(s);
 }
 
+static void a_pod_that_is_in_the_way_of_a_missing_one_is_named(void **state)
+{
+    struct fix f;
+
+    fix_settled(&f);
+    f.in.npods = 6; /* the head and five members */
+    fix_wire(&f, 5);
+    f.in.child[CLUSTER_MEMBER_SET].refusal = "exceeded quota: few";
+    f.in.child[CLUSTER_MEMBER_SET].pod_in_the_way = "x-6";
+    json_t *s = build_status(&f);
+    assert_says(s, "Progressing", "NotOwned",
+                "Pod x-6 exists and StatefulSet x does not control it");
+    assert_says(s, "Degraded", "NotOwned", "Pod x-6");
+    assert_says(s, "Available", "SomeMembersWired", "5 of 8 members are wired.");
+    json_decref(s);
+    f.in.child[CLUSTER_HEAD_SET].pod_in_the_way = "x-head-0";
+    fix_head_down(&f, FIX_NOW);
+    s = build_status(&f);
+    assert_says(s, "Available", "NotOwned",
+                "Pod x-head-0 exists and StatefulSet x-head does not control it");
+    json_decref(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -205,6 +228,7 @@ int main(void)
         cmocka_unit_test(c22_a_loss_names_member_node_and_cause),
         cmocka_unit_test(c22_the_cause_of_a_loss_that_is_known_later_is_added_to_it),
         cmocka_unit_test(c22_pods_that_do_not_come_are_explained_by_who_keeps_them_away),
+        cmocka_unit_test(a_pod_that_is_in_the_way_of_a_missing_one_is_named),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
