@@ -220,6 +220,8 @@ field_is() { [ "$(kn get "$1" -o jsonpath="$2")" = "$3" ]; }
 # image_is SET IMAGE
 image_is() { field_is "$1" '{.spec.template.spec.containers[0].image}' "$2"; }
 
+has_patched() { [ "$(requests '^PATCH .*/statefulsets/x-head')" -ge "$1" ]; }
+
 @test "two operators with different default images do not fight, and a new image is applied at once" {
     operator_args=(--daemon-image example.test/daemon:a)
     running 2
@@ -229,10 +231,8 @@ image_is() { field_is "$1" '{.spec.template.spec.containers[0].image}' "$2"; }
     proxy forget
     operator_args=(--daemon-image example.test/daemon:b)
     start_operator second
-    until_true 30 image_is sts/x-head example.test/daemon:b
-    until_true 30 image_is sts/x-head example.test/daemon:a
+    until_true 30 has_patched 3 # a change may be undone before anybody can look
     quiet # each change by the other is undone after a longer pause
-    [ "$(requests '^PATCH .*/statefulsets/x-head')" -ge 2 ]
     [ "$(requests '^PATCH .*/statefulsets/x-head')" -le 16 ]
     [ "$(requests '^PATCH .*/statefulsets/x\?')" -le 16 ]
     [ "$(requests '^(PUT|PATCH|POST|DELETE)')" -le 60 ]
