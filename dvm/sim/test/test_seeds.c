@@ -189,6 +189,8 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {20, 15580957177697916, 0}, /* a parent passed on what a former head had broadcast */
         {20, 16505, 3}, /* the checker: an heir did not know what a submitter's daemon had seen */
         {20, 2504, 4},  /* the same, while there was no head */
+        {20, 51247364143576500, 6}, /* the checker: members still followed the head of a former
+                                       incarnation */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
