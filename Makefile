@@ -420,14 +420,14 @@ contract: $(BUILD)/mutant/sim $(CONTRACT_TESTS:%=$(BUILD)/mutant/%) ## the contr
 CRD := crds/dvm.openpmix.io_dvmclusters.yaml
 docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the tables to docs/graphs, and the fields of the CRD to docs/operator
 	@mkdir -p docs/graphs && $< docs/graphs
-	@awk -f ci/fields.awk $(CRD) > docs/operator/fields.md
+	@LC_ALL=C awk -f ci/fields.awk $(CRD) > docs/operator/fields.md
 
 GRAPHS ?= docs/graphs
 FIELDS ?= docs/operator/fields.md
 docs-check: $(BUILD)/release/ci/graphs | $(PMIX_HEADERS) ## fail if docs/ is not what the source says: graphs, tests, PMIx
 	@rm -rf $(BUILD)/graphs && mkdir -p $(BUILD)/graphs && $< $(BUILD)/graphs
 	@diff -ru $(GRAPHS) $(BUILD)/graphs || { echo "docs/graphs is not what the tables say: make docs-graphs"; exit 1; }
-	@awk -f ci/fields.awk $(CRD) | diff -u $(FIELDS) - || { echo "docs/operator/fields.md is not what the CRD says: make docs-graphs"; exit 1; }
+	@LC_ALL=C awk -f ci/fields.awk $(CRD) | diff -u $(FIELDS) - || { echo "docs/operator/fields.md is not what the CRD says: make docs-graphs"; exit 1; }
 	@ci/docs.sh
 
 manifest: ## write deploy/dvm-operator.yaml, the chart's objects for kubectl apply --server-side

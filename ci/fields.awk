@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The CRD (charts/dvm-operator/crds) as tables of the fields of spec and status: path, type, default, values, meaning.
+# The CRD (charts/dvm-operator/crds) as a list of the fields of spec and status: path, type, values, default, meaning.
 # The fields of lastCampaign are those of campaign, and those of pod templates are Kubernetes' own.
 
 function schema_key(name) { return depth > 1 && key[depth - 1] != "properties" && key[depth] == name }
@@ -19,8 +19,8 @@ function values(    text) {
     if (enum[at] != "")
         return enum[at]
     if (min[at] != "" && max[at] != "")
-        return min[at] " – " max[at]
-    return min[at] != "" ? "≥ " min[at] : max[at] != "" ? "≤ " max[at] : ""
+        return min[at] " to " max[at]
+    return min[at] != "" ? "at least " min[at] : max[at] != "" ? "at most " max[at] : ""
 }
 
 /^ *#/ { next }
@@ -55,17 +55,34 @@ schema_key("enum") { gsub(/^\[|\]$/, "", value); enum[at] = value }
 schema_key("description") && !(at in meaning) {
     if (value == ">-") { folded = indent; folded_at = at } else meaning[at] = value
 }
+# Wraps a list item at 120 characters.
+function print_item(text,    words, count, i, line) {
+    count = split(text, words, " ")
+    line = "-"
+    for (i = 1; i <= count; i++) {
+        if (length(line) + 1 + length(words[i]) > 120) {
+            print line
+            line = " "
+        }
+        line = line " " words[i]
+    }
+    print line
+}
+
 END {
     print "<!-- Generated from the CRD by make docs-graphs. -->\n"
-    print "# The fields of a `DvmCluster`\n"
+    print "# The fields of a `DvmCluster`"
     for (i = 1; i <= n; i++) {
         at = order[i]
         part = at ~ /^spec/ ? "spec" : "status"
         if (part != last)
-            printf "%s## `%s`\n\n| field | type | default | values | meaning |\n| --- | --- | --- | --- | --- |\n", last == "" ? "" : "\n", part
+            printf "\n## `%s`\n\n", part
         last = part
-        text = meaning[at]
-        gsub(/\|/, "\\|", text)
-        printf "| `%s` | %s | %s | %s | %s |\n", at, type[at], standard[at] == "" ? "" : "`" standard[at] "`", values(), text
+        facts = type[at] == "" ? "" : ", " type[at]
+        if (values() != "")
+            facts = facts ", " values()
+        if (standard[at] != "")
+            facts = facts ", default `" standard[at] "`"
+        print_item("`" at "`" facts ": " meaning[at])
     }
 }

@@ -179,7 +179,7 @@ refused() {
     sed 's/Number of members/How many members/' docs/operator/fields.md > "$BATS_TEST_TMPDIR/fields.md"
     run make docs-check FIELDS="$BATS_TEST_TMPDIR/fields.md"
     [ "$status" -ne 0 ]
-    [[ $output == *"+| \`spec.replicas\`"*"make docs-graphs"* ]]
+    [[ $output == *"+- \`spec.replicas\`"*"make docs-graphs"* ]]
 }
 
 @test "a reason of the operator that no page tells is refused" {
