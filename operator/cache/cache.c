@@ -41,8 +41,8 @@
 /* Bound for the server to accept a watch; doubled after each failure. */
 #define OPENING_MIN_MS 3000
 #define OPENING_MAX_MS 30000
-/* What is accepted of a collection whose metadata is enough: the second choice is for a server that
- * would answer 406. */
+/* The Accept header of a list or watch of metadata. A server without this form gives whole objects
+ * in the place of a 406. */
 #define METADATA_AS(kind) "application/json;as=" kind ";g=meta.k8s.io;v=v1,application/json"
 
 struct cache {

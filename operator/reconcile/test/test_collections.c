@@ -9,9 +9,8 @@
 #include <cmocka.h>
 // clang-format on
 #include "operator/http/test/fake_server.h"
+#include "operator/kube/test/local_config.h"
 #include "operator/reconcile/reconcile_private.h"
-
-#include <sys/mman.h>
 
 #define GUARD_MS 20000
 #define METADATA_AS(kind) "application/json;as=" kind ";g=meta.k8s.io;v=v1,application/json"
@@ -111,22 +110,6 @@ static void turn_loop(void)
     assert_int_equal(loop_run(world.loop, &err), 0);
 }
 
-static struct kube_config *load_config(void)
-{
-    struct err err = {0};
-    int fd = memfd_create("config", MFD_CLOEXEC);
-    FREE_AUTO char *path = xasprintf("/proc/self/fd/%d", fd);
-
-    assert_true(dprintf(fd,
-                        "{current-context: c, contexts: [{name: c, context: {cluster: c}}], "
-                        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d'}}]}",
-                        world.server.port) > 0);
-    struct kube_config *config = kube_config_load(path, NULL, &err);
-    close(fd);
-    assert_non_null(config);
-    return config;
-}
-
 static int setup(void **state)
 {
     struct err err = {0};
@@ -136,7 +119,7 @@ static int setup(void **state)
     world.guard = loop_timer_create(world.loop, on_guard, NULL);
     loop_timer_arm(world.guard, GUARD_MS);
     fake_start(&world.server, world.loop, 0, on_request, NULL);
-    world.kube = kube_create(world.loop, load_config(), &err);
+    world.kube = kube_create(world.loop, local_config_load(world.server.port, &err), &err);
     const struct reconciler_opts o = {.loop = world.loop, .kube = world.kube, .ns = "hpc"};
     world.r = reconciler_create(&o, &err);
     return world.r ? 0 : -1;

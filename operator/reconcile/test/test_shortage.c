@@ -10,9 +10,8 @@
 // clang-format on
 #include "base/loop/test/clock.h"
 #include "operator/http/test/fake_server.h"
+#include "operator/kube/test/local_config.h"
 #include "operator/reconcile/reconcile_private.h"
-
-#include <sys/mman.h>
 
 #define NO_WEBHOOK                                                                                 \
     "{\"kind\": \"Status\", \"message\": \"admission webhook \\\"a.b\\\" does not support dry "    \
@@ -68,22 +67,6 @@ static void on_done(struct run *run)
     fix.done = true;
 }
 
-static struct kube_config *load_config(void)
-{
-    struct err err = {0};
-    int fd = memfd_create("config", MFD_CLOEXEC);
-    FREE_AUTO char *path = xasprintf("/proc/self/fd/%d", fd);
-
-    assert_true(dprintf(fd,
-                        "{current-context: c, contexts: [{name: c, context: {cluster: c}}], "
-                        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:%d'}}]}",
-                        fix.server.port) > 0);
-    struct kube_config *config = kube_config_load(path, NULL, &err);
-    close(fd);
-    assert_non_null(config);
-    return config;
-}
-
 static int setup(void **state)
 {
     struct err err = {0};
@@ -91,7 +74,7 @@ static int setup(void **state)
     memset(&fix, 0, sizeof(fix));
     fix.r.o.loop = loop_create(&err);
     fake_start(&fix.server, fix.r.o.loop, 0, on_request, NULL);
-    fix.r.o.kube = kube_create(fix.r.o.loop, load_config(), &err);
+    fix.r.o.kube = kube_create(fix.r.o.loop, local_config_load(fix.server.port, &err), &err);
     fix.r.o.default_image = "example.test/daemon:1";
     fix.r.queue = queue_create(fix.r.o.loop, on_key, NULL);
     fix.e.r = &fix.r;

@@ -162,6 +162,21 @@ static void fill_from_first_piece(void *arg, uint32_t vpid, const struct out_act
         d->full_until = sim_now(d->sim) + 200;
 }
 
+/* A job with files on vpids 1 and 2, submitted at vpid 4, ends with that code. */
+static void run_with_full_backlog(struct dvm *d, const struct sim_hooks *h, int code)
+{
+    struct dvm_shape shape = {
+        .members = MEMBERS, .started = MEMBERS, .slots = 2, .backlog_max = 4096};
+    struct sim_want w = {.ranks = 3, .run_ms = 10, .nfiles = 2};
+
+    d->sim = dvm_boot(&shape);
+    sim_watch(d->sim, h);
+    sim_for(d->sim, 500);
+    assert_ends(d, sim_submit_job(d->sim, 4, &w), code, "");
+    assert_true(d->full_until);
+    sim_destroy(d->sim);
+}
+
 /* The daemon of the ranks has a full backlog for the daemon of the submitter when it could take
  * pieces, or has written some, and then no further reason to say so. */
 static void a_daemon_with_a_full_backlog_reports_later(void **state)
@@ -172,16 +187,8 @@ static void a_daemon_with_a_full_backlog_reports_later(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct dvm d = {.full = 2, .full_for = 4};
         struct sim_hooks h = {.arg = &d, .action = fill_from[i], .after = keep_full};
-        struct dvm_shape shape = {
-            .members = MEMBERS, .started = MEMBERS, .slots = 2, .backlog_max = 4096};
-        struct sim_want w = {.ranks = 3, .run_ms = 10, .nfiles = 2};
 
-        d.sim = dvm_boot(&shape);
-        sim_watch(d.sim, &h);
-        sim_for(d.sim, 500);
-        assert_ends(&d, sim_submit_job(d.sim, 4, &w), 0, "");
-        assert_true(d.full_until);
-        sim_destroy(d.sim);
+        run_with_full_backlog(&d, &h, 0);
     }
 }
 
@@ -200,17 +207,9 @@ static void no_piece_is_sent_after_one_that_could_not_be(void **state)
 {
     struct dvm d = {.full = 4, .full_for = 2};
     struct sim_hooks h = {.arg = &d, .action = fill_from_open, .after = keep_full};
-    struct dvm_shape shape = {
-        .members = MEMBERS, .started = MEMBERS, .slots = 2, .backlog_max = 4096};
-    struct sim_want w = {.ranks = 3, .run_ms = 10, .nfiles = 2};
 
-    d.sim = dvm_boot(&shape);
-    sim_watch(d.sim, &h);
-    sim_for(d.sim, 500);
-    assert_ends(&d, sim_submit_job(d.sim, 4, &w), 143, "");
-    assert_true(d.full_until);
+    run_with_full_backlog(&d, &h, 143);
     assert_int_equal(d.came, 1);
-    sim_destroy(d.sim);
 }
 
 static void a_full_disk_fails_the_job_with_node_and_reason(void **state)

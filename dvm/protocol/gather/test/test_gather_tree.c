@@ -90,8 +90,9 @@ static void note_message(void *arg, const uint8_t *data, size_t len)
     msg_free(&m);
 }
 
-/* What has been sent and answered since the last time: "up VPID OUTCOME DATA; answer REQUEST …". */
-static const char *said(struct world *w)
+/* The messages and answers of this daemon since the last call, as text: "up VPID OUTCOME DATA;
+ * answer REQUEST …". */
+static const char *take_said(struct world *w)
 {
     struct out_act act;
 
@@ -124,7 +125,7 @@ static void start_with(struct world *w, uint64_t req, size_t n, uint64_t timeout
     gather_start(w->gather, &call);
 }
 
-static void start(struct world *w, uint64_t req)
+static void start_collective(struct world *w, uint64_t req)
 {
     start_with(w, req, VPIDS, 0);
 }
@@ -147,13 +148,13 @@ static void up_with(struct world *w, uint32_t from, uint64_t seq, size_t n,
     free(vpids);
 }
 
-static void up(struct world *w, uint32_t from, const char *data)
+static void send_up(struct world *w, uint32_t from, const char *data)
 {
     up_with(w, from, 1, VPIDS, GATHER_OK, data);
 }
 
-static void down(struct world *w, uint32_t from, uint64_t seq, enum gather_outcome outcome,
-                 const char *data)
+static void send_down(struct world *w, uint32_t from, uint64_t seq, enum gather_outcome outcome,
+                      const char *data)
 {
     struct msg_gather m = {.seq = seq,
                            .sig = (const uint8_t *)"sig",
@@ -177,13 +178,13 @@ static void a_participant_contributes_when_its_own_children_have(void **state)
         struct world *w = make_world(rows[i].self);
         char want[64];
 
-        start(w, 1);
+        start_collective(w, 1);
         for (size_t k = 0; k < rows[i].n; k++) {
-            assert_string_equal(said(w), "");
-            up(w, rows[i].children[k], "x");
+            assert_string_equal(take_said(w), "");
+            send_up(w, rows[i].children[k], "x");
         }
         snprintf(want, sizeof(want), "up %u OK own%.*s; ", rows[i].parent, (int)rows[i].n, "xx");
-        assert_string_equal(said(w), want);
+        assert_string_equal(take_said(w), want);
         end_world(w);
     }
 }
@@ -194,9 +195,9 @@ static void a_contribution_that_does_not_name_its_sender_is_dropped(void **state
 
     start_with(w, 1, 2, 0);
     up_with(w, 2, 1, 2, GATHER_OK, "x");
-    assert_string_equal(said(w), "");
+    assert_string_equal(take_said(w), "");
     up_with(w, 1, 1, 2, GATHER_OK, "y");
-    assert_string_equal(said(w), "down 1 OK owny; answer 1 OK owny; ");
+    assert_string_equal(take_said(w), "down 1 OK owny; answer 1 OK owny; ");
     end_world(w);
 }
 
@@ -214,10 +215,10 @@ static void the_outcome_goes_down_the_tree_with_its_data(void **state)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct world *w = make_world(rows[i].self);
 
-        start(w, 1);
-        (void)said(w);
-        down(w, rows[i].from, 1, GATHER_OK, "all");
-        assert_string_equal(said(w), rows[i].want);
+        start_collective(w, 1);
+        (void)take_said(w);
+        send_down(w, rows[i].from, 1, GATHER_OK, "all");
+        assert_string_equal(take_said(w), rows[i].want);
         end_world(w);
     }
 }
@@ -227,20 +228,20 @@ static void an_outcome_comes_from_the_decider_or_the_parent_alone(void **state)
     static const uint32_t others[] = {2, 4, 7};
     struct world *w = make_world(3);
 
-    start(w, 1);
+    start_collective(w, 1);
     for (size_t i = 0; i < 3; i++)
-        down(w, others[i], 1, GATHER_LOST, "");
-    assert_string_equal(said(w), "");
-    down(w, 0, 1, GATHER_TIMEOUT, "");
-    assert_string_equal(said(w), "answer 1 TIMEOUT ; ");
-    start(w, 2);
-    down(w, 1, 2, GATHER_LOST, "");
-    assert_string_equal(said(w), "answer 2 LOST ; ");
+        send_down(w, others[i], 1, GATHER_LOST, "");
+    assert_string_equal(take_said(w), "");
+    send_down(w, 0, 1, GATHER_TIMEOUT, "");
+    assert_string_equal(take_said(w), "answer 1 TIMEOUT ; ");
+    start_collective(w, 2);
+    send_down(w, 1, 2, GATHER_LOST, "");
+    assert_string_equal(take_said(w), "answer 2 LOST ; ");
     end_world(w);
     w = make_world(0);
-    start(w, 1);
-    down(w, 1, 1, GATHER_LOST, ""); /* it decides itself */
-    assert_string_equal(said(w), "");
+    start_collective(w, 1);
+    send_down(w, 1, 1, GATHER_LOST, ""); /* it decides itself */
+    assert_string_equal(take_said(w), "");
     end_world(w);
 }
 
@@ -248,12 +249,12 @@ static void an_outcome_before_the_own_contribution_is_never_good(void **state)
 {
     struct world *w = make_world(3);
 
-    down(w, 1, 1, GATHER_OK, "all");
-    down(w, 1, 2, GATHER_TIMEOUT, "");
-    assert_string_equal(said(w), "");
-    start(w, 1);
-    start(w, 2);
-    assert_string_equal(said(w), "answer 1 TIMEOUT ; answer 2 TIMEOUT ; ");
+    send_down(w, 1, 1, GATHER_OK, "all");
+    send_down(w, 1, 2, GATHER_TIMEOUT, "");
+    assert_string_equal(take_said(w), "");
+    start_collective(w, 1);
+    start_collective(w, 2);
+    assert_string_equal(take_said(w), "answer 1 TIMEOUT ; answer 2 TIMEOUT ; ");
     end_world(w);
 }
 
@@ -264,7 +265,7 @@ static void the_decider_tells_a_bad_outcome_to_each_live_participant(void **stat
     start_with(w, 1, 5, 0);
     lose_member(w, 3);
     gather_lost(w->gather, 3);
-    assert_string_equal(said(w), "down 1 LOST ; down 2 LOST ; down 4 LOST ; answer 1 LOST ; ");
+    assert_string_equal(take_said(w), "down 1 LOST ; down 2 LOST ; down 4 LOST ; answer 1 LOST ; ");
     end_world(w);
 }
 
@@ -274,7 +275,7 @@ static void the_decider_ends_a_collective_of_which_a_participant_reports_trouble
 
     start_with(w, 1, 3, 0);
     up_with(w, 2, 1, 3, GATHER_TIMEOUT, "");
-    assert_string_equal(said(w), "down 1 TIMEOUT ; down 2 TIMEOUT ; answer 1 TIMEOUT ; ");
+    assert_string_equal(take_said(w), "down 1 TIMEOUT ; down 2 TIMEOUT ; answer 1 TIMEOUT ; ");
     end_world(w);
 }
 
@@ -288,14 +289,14 @@ static void the_decider_keeps_the_last_good_data_if_there_are_relays(void **stat
             start_with(w, seq, n, 0);
             up_with(w, 1, seq, n, GATHER_OK, "x");
             up_with(w, 2, seq, n, GATHER_OK, "y");
-            (void)said(w);
+            (void)take_said(w);
         }
         up_with(w, 1, 2, n, GATHER_OK, "x"); /* again: it has the outcome */
-        assert_string_equal(said(w), "");
+        assert_string_equal(take_said(w), "");
         up_with(w, 1, 2, n, GATHER_LOST, ""); /* it has lost its relay */
-        assert_string_equal(said(w), n == 3 ? "down 1 OK ; " : "down 1 OK ownxy; ");
+        assert_string_equal(take_said(w), n == 3 ? "down 1 OK ; " : "down 1 OK ownxy; ");
         up_with(w, 1, 1, n, GATHER_OK, "x"); /* not the last one any more */
-        assert_string_equal(said(w), "down 1 LOST ; ");
+        assert_string_equal(take_said(w), "down 1 LOST ; ");
         end_world(w);
     }
 }
@@ -312,15 +313,15 @@ static void a_timeout_is_reported_to_the_decider_once_and_answered_by_it(void **
     assert_int_equal(gather_deadline(w->gather), 1100);
     w->out.now_ms = 1099;
     gather_tick(w->gather);
-    assert_string_equal(said(w), "");
+    assert_string_equal(take_said(w), "");
     w->out.now_ms = 1100;
     gather_tick(w->gather);
-    assert_string_equal(said(w), "up 0 TIMEOUT ; ");
+    assert_string_equal(take_said(w), "up 0 TIMEOUT ; ");
     assert_int_equal(gather_deadline(w->gather), 1200);
     gather_tick(w->gather);
-    assert_string_equal(said(w), "");
-    down(w, 0, 3, GATHER_TIMEOUT, "");
-    assert_string_equal(said(w), "answer 3 TIMEOUT ; ");
+    assert_string_equal(take_said(w), "");
+    send_down(w, 0, 3, GATHER_TIMEOUT, "");
+    assert_string_equal(take_said(w), "answer 3 TIMEOUT ; ");
     end_world(w);
 }
 
@@ -329,20 +330,20 @@ static void without_a_decider_a_collective_is_lost(void **state)
     struct world *w = make_world(3);
 
     lose_member(w, 0);
-    start(w, 1);
-    assert_string_equal(said(w), "answer 1 LOST ; ");
+    start_collective(w, 1);
+    assert_string_equal(take_said(w), "answer 1 LOST ; ");
     end_world(w);
     w = make_world(3);
-    start(w, 1);
+    start_collective(w, 1);
     gather_lost(w->gather, 0);
-    assert_string_equal(said(w), "answer 1 LOST ; ");
+    assert_string_equal(take_said(w), "answer 1 LOST ; ");
     end_world(w);
     w = make_world(3);
     start_with(w, 1, VPIDS, 100);
     lose_member(w, 0);
     w->out.now_ms = 1100;
     gather_tick(w->gather);
-    assert_string_equal(said(w), "answer 1 LOST ; ");
+    assert_string_equal(take_said(w), "answer 1 LOST ; ");
     end_world(w);
 }
 
@@ -350,10 +351,10 @@ static void a_contribution_without_a_parent_is_a_loss_for_the_decider(void **sta
 {
     struct world *w = make_world(3);
 
-    start(w, 1);
+    start_collective(w, 1);
     lose_member(w, 1);
-    up(w, 7, "x");
-    assert_string_equal(said(w), "up 0 LOST ; ");
+    send_up(w, 7, "x");
+    assert_string_equal(take_said(w), "up 0 LOST ; ");
     end_world(w);
 }
 
@@ -368,11 +369,11 @@ static void the_loss_of_a_relay_on_the_own_way_is_reported_and_no_other(void **s
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct world *w = make_world(rows[i].self);
 
-        start(w, 1);
-        (void)said(w);
+        start_collective(w, 1);
+        (void)take_said(w);
         lose_member(w, rows[i].lost);
         gather_lost(w->gather, rows[i].lost);
-        assert_string_equal(said(w), rows[i].reported ? "up 0 LOST ; " : "");
+        assert_string_equal(take_said(w), rows[i].reported ? "up 0 LOST ; " : "");
         end_world(w);
     }
 }
@@ -384,7 +385,7 @@ static void the_loss_of_a_daemon_outside_changes_nothing(void **state)
     start_with(w, 1, 3, 0);
     lose_member(w, 5);
     gather_lost(w->gather, 5);
-    assert_string_equal(said(w), "");
+    assert_string_equal(take_said(w), "");
     assert_int_equal(gather_running(w->gather), 1);
     end_world(w);
 }
@@ -393,17 +394,17 @@ static void before_the_own_contribution_only_the_decider_reports_a_loss(void **s
 {
     struct world *w = make_world(3);
 
-    up(w, 7, "x");
+    send_up(w, 7, "x");
     gather_lost(w->gather, 1);
-    assert_string_equal(said(w), "");
+    assert_string_equal(take_said(w), "");
     gather_lost(w->gather, 5);
     assert_int_equal(gather_running(w->gather), 1);
     end_world(w);
     w = make_world(0);
-    up(w, 1, "x");
+    send_up(w, 1, "x");
     lose_member(w, 5);
     gather_lost(w->gather, 5);
-    assert_non_null(strstr(said(w), "down 1 LOST ; down 2 LOST ; "));
+    assert_non_null(strstr(take_said(w), "down 1 LOST ; down 2 LOST ; "));
     end_world(w);
 }
 
@@ -413,9 +414,9 @@ static void contributions_to_other_participants_leave_no_data(void **state)
 
     up_with(w, 1, 1, 3, GATHER_OK, "other");
     start_with(w, 1, 2, 0);
-    assert_string_equal(said(w), "");
+    assert_string_equal(take_said(w), "");
     up_with(w, 1, 1, 2, GATHER_OK, "x");
-    assert_string_equal(said(w), "down 1 OK ownx; answer 1 OK ownx; ");
+    assert_string_equal(take_said(w), "down 1 OK ownx; answer 1 OK ownx; ");
     end_world(w);
 }
 
@@ -437,7 +438,7 @@ static void of_too_many_told_outcomes_the_oldest_is_forgotten(void **state)
         call.sig = sig;
         call.siglen = (size_t)snprintf(sig, sizeof(sig), "s%u", i);
         gather_start(w->gather, &call);
-        assert_string_equal(said(w), i ? "answer 1 LOST ; " : "");
+        assert_string_equal(take_said(w), i ? "answer 1 LOST ; " : "");
     }
     end_world(w);
     gather_destroy(NULL);

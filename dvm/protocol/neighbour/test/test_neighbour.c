@@ -297,7 +297,7 @@ static const struct out_way three[] = {{.host = "a", .port = 1},
                                        {.host = "b", .port = 2, .from = "own", .named = true},
                                        {.host = "c", .port = 3}};
 
-/* What the driver is asked: "CONN: host:port/index ...". */
+/* The connections that the driver has to make, as text: "CONN: host:port/index ...". */
 static const char *asked(struct out *o, uint64_t conn)
 {
     static char text[256];

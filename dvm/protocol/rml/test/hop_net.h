@@ -120,7 +120,7 @@ static inline void acknowledge_hops(struct net *n, uint32_t v)
     }
 }
 
-/* What the daemons want to send is on its way. */
+/* Puts the frames that the daemons have sent on their way. */
 static inline void collect(struct net *n)
 {
     struct out_act act;

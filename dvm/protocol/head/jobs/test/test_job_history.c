@@ -24,7 +24,7 @@ static struct job_past *add_job(struct job_history *h, uint64_t number)
     return p;
 }
 
-static struct buf save(const struct job_history *h)
+static struct buf save_history(const struct job_history *h)
 {
     struct buf b;
 
@@ -33,7 +33,7 @@ static struct buf save(const struct job_history *h)
     return b;
 }
 
-static int load(struct job_history *h, const struct buf *b, size_t len)
+static int load_history(struct job_history *h, const struct buf *b, size_t len)
 {
     struct cur c = cur_of(b->data, len);
 
@@ -74,8 +74,8 @@ static void a_full_history_comes_back_from_its_bytes(void **state)
     p->vpids[1] = 4;
     free(p->reason);
     p->reason = xstrdup("no slots");
-    b = save(&h);
-    assert_int_equal(load(&back, &b, b.len), 0);
+    b = save_history(&h);
+    assert_int_equal(load_history(&back, &b, b.len), 0);
     p = back.list->prev;
     assert_int_equal(back.n, 64);
     assert_int_equal(p->number, 99);
@@ -88,7 +88,7 @@ static void a_full_history_comes_back_from_its_bytes(void **state)
     assert_int_equal(p->nvpids, 2);
     assert_int_equal(p->vpids[1], 4);
     assert_string_equal(p->reason, "no slots");
-    again = save(&back);
+    again = save_history(&back);
     assert_int_equal(again.len, b.len);
     assert_memory_equal(again.data, b.data, b.len);
     buf_free(&again);
@@ -106,8 +106,8 @@ static void a_history_that_is_out_of_its_limits_is_refused(void **state)
         struct buf b;
 
         add_job(&h, 1)->exit_code = codes[i];
-        b = save(&h);
-        assert_int_equal(load(&back, &b, b.len), i < 2 ? -1 : 0);
+        b = save_history(&h);
+        assert_int_equal(load_history(&back, &b, b.len), i < 2 ? -1 : 0);
         job_history_free(&back);
         job_history_free(&h);
         buf_free(&b);
@@ -122,11 +122,11 @@ static void a_history_that_is_cut_is_not_taken(void **state)
     add_job(&h, 1);
     free(h.list->reason);
     h.list->reason = xstrdup("longer than the smallest");
-    b = save(&h);
+    b = save_history(&h);
     for (size_t len = 4 + 49; len < b.len; len++) {
         struct job_history back = {0};
 
-        assert_int_equal(load(&back, &b, len), -1);
+        assert_int_equal(load_history(&back, &b, len), -1);
         job_history_free(&back);
     }
     buf_free(&b);

@@ -18,7 +18,7 @@ struct begun {
     struct incarnation *inc;
 };
 
-static int begin(struct begun *b)
+static int begin_incarnation(struct begun *b)
 {
     struct record r = {.type = RECORD_BEGIN,
                        .begin = {.cluster = "local/x",
@@ -53,13 +53,13 @@ static void an_incarnation_begins_once(void **state)
 
     assert_int_equal(incarnation_number(b.inc), 0);
     assert_string_equal(incarnation_cluster(b.inc), "");
-    assert_int_equal(begin(&b), 0);
+    assert_int_equal(begin_incarnation(&b), 0);
     assert_int_equal(incarnation_number(b.inc), 0x5f3a);
     assert_string_equal(incarnation_text(b.inc), "0000000000005f3a");
     assert_string_equal(incarnation_cluster(b.inc), "local/x");
     assert_int_equal(incarnation_epoch(b.inc, 7).inc, 0x5f3a);
     assert_int_equal(incarnation_epoch(b.inc, 7).ctr, 7);
-    assert_int_equal(begin(&b), -1);
+    assert_int_equal(begin_incarnation(&b), -1);
     close_incarnation(&b);
     incarnation_destroy(NULL);
 }
@@ -80,7 +80,7 @@ static void the_clocks_are_recorded_if_a_later_process_would_miss_a_second(void 
         struct begun b = open_incarnation();
         uint64_t before;
 
-        assert_int_equal(begin(&b), 0);
+        assert_int_equal(begin_incarnation(&b), 0);
         before = journal_records(b.journal);
         incarnation_note_clock(b.inc, rows[i].now, rows[i].wall, rows[i].has_records);
         if ((journal_records(b.journal) > before) != rows[i].noted)
@@ -93,7 +93,7 @@ static void a_later_process_goes_on_with_the_clock_of_the_first(void **state)
 {
     struct begun b = open_incarnation();
 
-    assert_int_equal(begin(&b), 0);
+    assert_int_equal(begin_incarnation(&b), 0);
     assert_int_equal(incarnation_clock_ahead(b.inc, 700, 50000), 9300);
     assert_int_equal(incarnation_clock_ahead(b.inc, 700, 50400), 9700);
     assert_int_equal(incarnation_clock_ahead(b.inc, 20000, 50400), -9600);
@@ -108,7 +108,7 @@ static void of_several_ends_the_earliest_time_and_the_first_reason_count(void **
     const enum shutdown_why first = (enum shutdown_why)1, second = (enum shutdown_why)0;
     struct begun b = open_incarnation();
 
-    assert_int_equal(begin(&b), 0);
+    assert_int_equal(begin_incarnation(&b), 0);
     assert_false(incarnation_ending(b.inc));
     assert_true(incarnation_end(b.inc, first, 500));
     assert_true(incarnation_ending(b.inc));
@@ -126,7 +126,7 @@ static void a_snapshot_has_the_incarnation_with_its_clocks_and_its_end(void **st
     struct begun a = open_incarnation(), b = open_incarnation();
     struct buf snapshot;
 
-    assert_int_equal(begin(&a), 0);
+    assert_int_equal(begin_incarnation(&a), 0);
     incarnation_note_clock(a.inc, 12000, 90000, true);
     assert_true(incarnation_end(a.inc, (enum shutdown_why)1, 500));
     buf_init(&snapshot, RECORD_BYTES_MAX);
