@@ -53,7 +53,7 @@ teardown() { end_dvm; }
     eventually grep -q '^spawn: ' out
     run ! grep -qx 'spawn: PMIX_SUCCESS' out
     run -0 prun -n 1 true
-    kill "$!" # it runs still
+    own_kill TERM -f "^$bin/prun -n 1 sh -c " # it runs still; timeout would pass a signal on twice
     wait "$!" || [ $? -eq 143 ]
 }
 
