@@ -311,6 +311,26 @@ static void c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_de
     end(&w);
 }
 
+static void the_removal_of_targets_that_are_lost_while_it_waits_is_not_broadcast(void **arg)
+{
+    struct world w = boot(9, 5);
+    uint64_t before = core_inspect_complete(sim_core(w.sim, 0));
+
+    put(&w, "g", API_KIND_GROW, 6, 8, 2, NULL);
+    for (uint32_t v = 6; v <= 8; v++)
+        sim_start(w.sim, v);
+    await(&w, "g", API_PHASE_WIRING, 1000);
+    sim_stop(w.sim, 7, true);
+    sim_for(w.sim, 2100);
+    assert_int_equal(phase(&w, "g", NULL), API_PHASE_ROLLING_BACK); /* it waits for the ADD's end */
+    for (uint32_t v = 6; v <= 8; v++)
+        sim_crash(w.sim, v);
+    await(&w, "g", API_PHASE_FAILED, 30000);
+    sim_for(w.sim, 2000);
+    assert_int_equal(core_inspect_complete(sim_core(w.sim, 0)), before + 4); /* ADD, three losses */
+    end(&w);
+}
+
 static void c1_c8_a_failed_grow_aborts_only_jobs_that_wait_for_it(void **arg)
 {
     struct world w = boot(6, 2);
@@ -703,6 +723,7 @@ int main(void)
         cmocka_unit_test(c8_a_grow_with_no_time_is_rolled_back_at_once),
         cmocka_unit_test(
             c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_deadline),
+        cmocka_unit_test(the_removal_of_targets_that_are_lost_while_it_waits_is_not_broadcast),
         cmocka_unit_test(c1_c8_a_failed_grow_aborts_only_jobs_that_wait_for_it),
         cmocka_unit_test(c1_c8_a_job_that_waits_for_the_grow_of_an_empty_dvm_ends_with_it),
         cmocka_unit_test(c1_a_job_that_needs_a_grow_runs_when_it_is_complete),

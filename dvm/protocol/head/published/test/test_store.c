@@ -323,6 +323,26 @@ static void only_the_publisher_can_unpublish(void **state)
     assert_int_equal(unpublish(state, &alice, STORE_RANGE_SESSION, "k"), STORE_NONE);
 }
 
+static void a_request_removes_each_key_that_it_names_and_one_that_it_names_twice_once(void **state)
+{
+    static const char *const keys[] = {"a", "b", "a", "c"};
+    BUF_AUTO struct buf b = {.max = BLOB_MAX};
+    struct store_ids ids = {0};
+
+    for (size_t i = 0; i < 4; i++)
+        publish(state, &alice, STORE_RANGE_SESSION, STORE_PERSIST_APP, keys[i], "v");
+    assert_int_equal(store_count(*state), 3);
+    store_put_who(&b, &alice);
+    buf_put_u8(&b, STORE_RANGE_SESSION);
+    buf_put_u32(&b, 4);
+    for (size_t i = 0; i < 4; i++)
+        buf_put_str(&b, keys[i]);
+    assert_int_equal(store_unpublish(*state, b.data, b.len, &ids), STORE_OK);
+    assert_int_equal(ids.n, 3);
+    take_away(*state, &ids);
+    assert_int_equal(store_count(*state), 0);
+}
+
 static void a_malformed_report_of_a_rank_s_end_changes_no_value(void **state)
 {
     struct store_who all = alice;
@@ -421,6 +441,7 @@ int main(void)
         TEST(a_lookup_that_fails_reads_no_value_that_is_read_once),
         TEST(a_lookup_that_finds_some_of_several_keys_reports_a_partial_success),
         TEST(only_the_publisher_can_unpublish),
+        TEST(a_request_removes_each_key_that_it_names_and_one_that_it_names_twice_once),
         TEST(a_malformed_report_of_a_rank_s_end_changes_no_value),
         TEST(values_go_with_the_rank_or_the_job_or_stay),
         TEST(a_value_that_is_not_there_is_not_removed_nor_one_twice),
