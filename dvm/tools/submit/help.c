@@ -80,6 +80,8 @@ const char submit_help[] =
     "                           the same for a directory and its files, or for the whole tree\n"
     "      --detach             print the job's name and return when the DVM has accepted the\n"
     "                           job; the latest 256 KiB of its output are kept\n"
+    "      --survive            follow the job, which goes on if this prun is lost: --attach JOB\n"
+    "                           follows it then; it has no input\n"
     "      --attach JOB         follow a detached job: print its kept and its further output and\n"
     "                           exit with its code; only at the daemon of the submission\n"
     "\n"

@@ -57,6 +57,7 @@ enum {
     OPT_PMIXMCA,
     OPT_ROOT,
     OPT_DETACH,
+    OPT_SURVIVE,
     OPT_ATTACH,
     OPT_STDIN,
     OPT_OVERSUBSCRIBE,
@@ -100,6 +101,7 @@ const struct option submit_longs[] = {
     {"pmixmca", required_argument, NULL, OPT_PMIXMCA},
     {"allow-run-as-root", no_argument, NULL, OPT_ROOT},
     {"detach", no_argument, NULL, OPT_DETACH},
+    {"survive", no_argument, NULL, OPT_SURVIVE},
     {"attach", required_argument, NULL, OPT_ATTACH},
     {"stdin", required_argument, NULL, OPT_STDIN},
     {"oversubscribe", no_argument, NULL, OPT_OVERSUBSCRIBE},
@@ -418,6 +420,9 @@ static int set_flag(struct parse *p, int opt)
     case OPT_DETACH:
         s->flags |= JOB_DETACH;
         break;
+    case OPT_SURVIVE:
+        p->out->survive = true;
+        break;
     case OPT_OVERSUBSCRIBE:
         s->flags |= JOB_OVERSUBSCRIBE;
         break;
@@ -664,9 +669,9 @@ static int check_attach(const struct parse *p, struct err *err)
 {
     const struct job_spec *s = &p->out->spec;
 
-    if (s->flags || p->rtos_words || p->map_by || p->per_node || p->host || p->timeout ||
-        p->stdin_ || p->nprocs || p->wdir || p->nexports || s->ncleanups || s->nfiles ||
-        p->binary || s->stop)
+    if (s->flags || p->out->survive || p->rtos_words || p->map_by || p->per_node || p->host ||
+        p->timeout || p->stdin_ || p->nprocs || p->wdir || p->nexports || s->ncleanups ||
+        s->nfiles || p->binary || s->stop)
         return err_set(err, "--attach can be given with --output, --tag-output, --dvm, --tls-dir, "
                             "--reconnect and -v only");
     return 0;
@@ -676,14 +681,22 @@ static int check_detach(struct parse *p, struct err *err)
 {
     struct job_spec *s = &p->out->spec;
     const struct output_style *o = &p->out->output;
+    const char *name = p->out->survive ? "--survive" : "--detach";
 
-    if (!(s->flags & JOB_DETACH))
+    if (p->out->survive && s->flags & JOB_DETACH)
+        return err_set(err, "--detach and --survive contradict each other");
+    if (!p->out->survive && !(s->flags & JOB_DETACH))
         return 0;
     if (p->stdin_ && s->stdin_rank != JOB_RANK_NONE)
-        return err_set(err, "--detach and --stdin contradict each other");
+        return err_set(err, "%s and --stdin contradict each other", name);
+    if (s->flags & JOB_MAP_ONLY)
+        return err_set(err, "--do-not-launch and %s contradict each other", name);
+    s->flags |= JOB_DETACH;
+    s->stdin_rank = JOB_RANK_NONE;
+    if (p->out->survive)
+        return 0;
     if (o->tag || o->timestamp || o->merge || o->dir)
         return err_set(err, "--detach shows no output: give the style of output with --attach");
-    s->stdin_rank = JOB_RANK_NONE;
     return 0;
 }
 

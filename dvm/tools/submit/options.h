@@ -20,6 +20,7 @@ struct submit_opts {
     const char *attach;   /* --attach: the job to follow, borrowed from argv */
     struct output_style output;
     struct cli_where where; /* the daemon; owned */
+    bool survive;           /* --survive: a detached job that prun follows */
     int64_t reconnect_ms;   /* how long a lost connection is retried; 0: never */
     int64_t retry_ms;       /* before the first retry; 0: 20. Not on the command line */
     int64_t end_wait_ms;    /* how long prun waits for the end that it has asked for */

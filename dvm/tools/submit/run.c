@@ -6,7 +6,7 @@
  *
  * States: submitted (no name), accepted (the name is known), running, ended (the code is set).
  * After the end the rest of the output is written. A detached job counts as ended for prun once the
- * DVM has accepted it, has reported a state, and has all its files.
+ * DVM has accepted it, has reported a state, and has all its files; with --survive it is followed.
  *
  * A signal for the ranks waits until they run. If the job is given back, it is for the next one.
  *
@@ -203,6 +203,12 @@ static bool has_files(const struct run *r)
            r->state == JOB_REGISTERED;
 }
 
+/* prun --detach ends before its job. */
+static bool is_left(const struct run *r)
+{
+    return r->opts->spec.flags & JOB_DETACH && !r->opts->survive;
+}
+
 static bool has_begun(enum job_state state)
 {
     return state == JOB_PREPARING || state == JOB_STARTED || state == JOB_RUNNING ||
@@ -215,7 +221,7 @@ static void on_state(struct run *r, struct client_state *m)
     r->begun = r->begun || has_begun(m->state);
     replace_text(&r->reason, &m->reason);
     /* The job has a name, so it is accepted: prun --detach ends. */
-    if (r->opts->spec.flags & JOB_DETACH && r->nspace && has_files(r)) {
+    if (is_left(r) && r->nspace && has_files(r)) {
         dprintf(r->fds->out, "%s\n", r->nspace);
         finish_run(r, 0, NULL);
         return;
@@ -239,7 +245,10 @@ static void on_accepted(struct run *r, struct client_job *m)
     struct err err = {0};
 
     replace_text(&r->nspace, &m->nspace);
-    if (r->opts->verbose)
+    if (r->opts->survive)
+        print_note(r, "job %s goes on without this prun; --attach %s follows it", r->nspace,
+                   r->nspace);
+    else if (r->opts->verbose)
         print_note(r, "job %s: accepted", r->nspace);
     if (output_job(r->output, r->nspace, &err) < 0) {
         r->output_lost = true;
@@ -269,7 +278,7 @@ static void on_message(struct run *r, struct client_msg *m)
         on_state(r, &m->state);
         break;
     case CLIENT_OUTPUT:
-        if (!(r->opts->spec.flags & JOB_DETACH)) /* its output is kept for a later follower */
+        if (!is_left(r)) /* its output is kept for a later follower */
             output_add(r->output, m->output.rank, m->output.stream, m->output.data, m->output.len);
         break;
     case CLIENT_MAP:
@@ -301,11 +310,13 @@ static void on_lost(struct run *r, const struct err *why)
     if (why->code == ECONNRESET && !r->nspace)
         finish_run(r, EXIT_CODE_NOT_LAUNCHED,
                    "the daemon closed the connection before it had accepted the job");
+    else if (why->code != ECONNRESET)
+        finish_run(r, EXIT_CODE_LOST, why->msg);
     else
         finish_run(r, EXIT_CODE_LOST,
-                   why->code == ECONNRESET
-                       ? "the connection to the DVM is lost, and with it the job"
-                       : why->msg);
+                   r->opts->survive || r->opts->attach
+                       ? "the connection to the DVM is lost; the job may go on (--attach)"
+                       : "the connection to the DVM is lost, and with it the job");
 }
 
 /* Handles all buffered messages: at most one read and the rest of a frame. */

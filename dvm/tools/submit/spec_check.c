@@ -10,8 +10,6 @@ static int check_map_only(struct job_spec *s, struct err *err)
 {
     if (!(s->flags & JOB_MAP_ONLY))
         return 0;
-    if (s->flags & JOB_DETACH)
-        return err_set(err, "--do-not-launch and --detach contradict each other");
     if (!(s->flags & JOB_DISPLAY_BIND))
         s->flags |= JOB_DISPLAY_MAP;
     return 0;

@@ -473,6 +473,10 @@ static void attach_and_detach_take_only_options_of_their_own(void **state)
     assert_refused("--detach --stdin 0 a", "contradict");
     assert_refused("--detach --output tag a", "--detach shows no output");
     assert_refused("--detach --tag-output a", "--detach shows no output");
+    assert_refused("--attach 5.1 --survive", "--attach can be given with");
+    assert_refused("--detach --survive a", "--detach and --survive contradict");
+    assert_refused("--survive --stdin 0 a", "--survive and --stdin contradict");
+    assert_refused("--survive --do-not-launch a", "--do-not-launch and --survive contradict");
     assert_refused("--output colour a", "'colour' is not one of");
     assert_refused("--output dir= a", "'dir=' is not one of");
     assert_refused("--output tag --output tag a", "given twice");
@@ -524,6 +528,12 @@ static void attach_detach_and_output_come_through(void **state)
     o = parsed("--detach a");
     assert_int_equal(o.spec.flags, JOB_DETACH);
     assert_int_equal(o.spec.stdin_rank, JOB_RANK_NONE);
+    assert_false(o.survive);
+    submit_opts_free(&o);
+    o = parsed("--survive --output tag a");
+    assert_int_equal(o.spec.flags, JOB_DETACH);
+    assert_int_equal(o.spec.stdin_rank, JOB_RANK_NONE);
+    assert_true(o.survive && o.output.tag);
     submit_opts_free(&o);
 }
 
