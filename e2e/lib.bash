@@ -264,6 +264,54 @@ kill_from_outside() {
 restarts_of() { k get pod "$1" -o jsonpath='{.status.containerStatuses[0].restartCount}'; }
 has_restarted() { [ "$(restarts_of "$1")" -gt "$2" ] || fail "$(restarts_of "$1") restarts"; }
 
+# --- nodes that hang
+
+# signal_pod SIGNAL NODE UID: to all processes of the pod, from its node.
+signal_pod() {
+    # shellcheck disable=SC2016  # expanded on the node
+    on_node "$2" bash -c '
+        for dir in /proc/[0-9]*; do
+            if grep -qE "$2|${2//-/_}" "$dir/cgroup" 2> /dev/null; then kill -"$1" "${dir#/proc/}"; echo "${dir#/proc/}"; fi
+        done' signal "$1" "$3"
+}
+node_is() { equal "Ready of $1" "$(kubectl get node "$1" -o json | jq -r '.status.conditions[] | select(.type == "Ready") | .status')" "$2"; }
+
+# leave_alone NODE POD: the operator and other pods of the DVM, of three members, are on other nodes.
+leave_alone() {
+    local pod
+    kubectl cordon "$1" > /dev/null
+    if [ "$(node_of "$(operator_pod)")" = "$1" ]; then
+        k delete pod "$(operator_pod)" --timeout=60s
+        k rollout status deployment/dvm-operator --timeout=60s > /dev/null
+    fi
+    for pod in "$X-head-0" "$X-1" "$X-2" "$X-3"; do
+        if [ "$pod" != "$2" ] && [ "$(node_of "$pod")" = "$1" ]; then k delete pod "$pod" --timeout=60s; fi
+    done
+    settled 3
+}
+
+# hang_node NODE UID: its kubelet and the processes of that pod stop; sets hung_node and hung, the processes of the pod.
+hang_node() {
+    hung_node=$1
+    kubelet=$(on_node "$1" pidof kubelet)
+    on_node "$1" kill -STOP "$kubelet"
+    mapfile -t hung < <(signal_pod STOP "$1" "$2")
+    [ "${#hung[@]}" -gt 0 ] || fail "no process of the pod $2 on $1"
+}
+# wake_node: its kubelet goes on.
+wake_node() {
+    on_node "$hung_node" kill -CONT "$kubelet"
+    eventually 60 "the node is back" node_is "$hung_node" True
+}
+# shellcheck disable=SC2016  # expanded on the node
+hung_are_gone() { on_node "$hung_node" sh -c 'for pid; do [ ! -e "/proc/$pid" ] || exit 1; done' gone "${hung[@]}"; }
+uncordon() { kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null; }
+# end_hang: for a teardown.
+end_hang() {
+    if [ -n "${kubelet:-}" ]; then on_node "$hung_node" kill -CONT "$kubelet" "${hung[@]}" || true; fi
+    uncordon
+}
+
 # --- setup and teardown that scenarios call
 
 remember_start() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# A member's pod is deleted (a shrink of one), or a member is killed from outside (a loss): it rejoins with its vpid.
+# A member's pod is deleted (a shrink of one), or a member is killed from outside or loses its node (a loss): it rejoins
+# with its vpid.
 load ../lib
 
 setup() {
@@ -70,5 +71,36 @@ is_draining() { equal state "$(pstat | jq -r --argjson v "$1" '.members[] | sele
     eventually 60 "its container is started again" has_restarted "$X-3" "$restarts"
     eventually 60 "vpid 3 is wired again, in a later life" has_rejoined 3 "$epoch"
     settled 3
+    mpi_over 3
+}
+
+teardown() {
+    end_hang
+    if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then keep_failure; fi
+    stop_background
+}
+
+@test "a member's node hangs: its pod is replaced within a minute, and the former one ends when the node is back" {
+    local uid node epoch code=0
+    export KUBECTL_REMOTE_COMMAND_WEBSOCKETS=false # they do not last longer than a minute without input
+    node=$(node_of "$X-3")
+    leave_alone "$node" "$X-3"
+    uid=$(uid_of "$X-3")
+    hold others 1,2
+    hold there 3
+    hang_node "$node" "$uid"
+    ended there 60 || code=$?
+    equal "exit code of the job that had its rank there" "$code" 123
+    eventually 120 "the node is known to be gone" node_is "$node" Unknown
+    eventually 60 "a new pod" is_new "$X-3" "$uid"
+    settled 3 "$X" 60
+    signal_pod CONT "$node" "$uid" > /dev/null # its daemon wakes beside the new one
+    uid=$(uid_of "$X-3") epoch=$(epoch_of 3)
+    wake_node
+    eventually 60 "the former daemon has ended" hung_are_gone
+    released others
+    settled 3
+    equal "the new pod" "$(uid_of "$X-3")" "$uid"
+    equal "the epoch of vpid 3" "$(epoch_of 3)" "$epoch"
     mpi_over 3
 }

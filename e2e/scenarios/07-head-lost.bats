@@ -170,59 +170,28 @@ has_size() { equal "the size" "$(replicas_of "$X")" "$1"; }
     grow_without_head delete_head
 }
 
-# signal_pod SIGNAL NODE UID: to all processes of the pod, from its node.
-signal_pod() {
-    # shellcheck disable=SC2016  # expanded on the node
-    on_node "$2" bash -c '
-        for dir in /proc/[0-9]*; do
-            if grep -qE "$2|${2//-/_}" "$dir/cgroup" 2> /dev/null; then kill -"$1" "${dir#/proc/}"; echo "${dir#/proc/}"; fi
-        done' signal "$1" "$3"
-}
-are_gone() { on_node "$1" sh -c 'for pid; do [ ! -e "/proc/$pid" ] || exit 1; done' gone "${@:2}"; }
-node_is() { equal "Ready of $1" "$(kubectl get node "$1" -o json | jq -r '.status.conditions[] | select(.type == "Ready") | .status')" "$2"; }
-
-# leave_alone NODE: members and operator are on other nodes, so that only the head is on this one.
-leave_alone() {
-    local v
-    kubectl cordon "$1" > /dev/null
-    if [ "$(node_of "$(operator_pod)")" = "$1" ]; then
-        k delete pod "$(operator_pod)" --timeout=60s
-        k rollout status deployment/dvm-operator --timeout=60s > /dev/null
-    fi
-    for v in 1 2 3; do
-        if [ "$(node_of "$X-$v")" = "$1" ]; then k delete pod "$X-$v" --timeout=60s; fi
-    done
-    settled 3
-}
-
 @test "C21: the head's node hangs: jobs on other nodes go on with the next head, and obey it alone when the node is back" {
-    local uid
+    local uid node
     have 3
     node=$(node_of "$X-head-0")
-    leave_alone "$node"
+    leave_alone "$node" "$X-head-0"
     remember 3
     start_jobs
     uid=$(uid_of "$X-head-0")
-    kubelet=$(on_node "$node" pidof kubelet)
-    on_node "$node" kill -STOP "$kubelet"
-    mapfile -t hung < <(signal_pod STOP "$node" "$uid")
-    [ "${#hung[@]}" -gt 0 ] || fail "no process of the head on $node"
+    hang_node "$node" "$uid"
     eventually 180 "its pod is another one" has_other_head "$uid"
     eventually 60 "the next head answers" has_next_head
     signal_pod CONT "$node" "$uid" > /dev/null
     end_jobs
     mpi_over 3
-    on_node "$node" kill -CONT "$kubelet"
-    eventually 60 "the node is back" node_is "$node" True
-    eventually 60 "the former head has ended" are_gone "$node" "${hung[@]}"
+    wake_node
+    eventually 60 "the former head has ended" hung_are_gone
     nothing_else_happened 3
     mpi_over 3
 }
 
-uncordon() { kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null; }
 teardown() {
-    if [ -n "${kubelet:-}" ]; then on_node "$node" kill -CONT "$kubelet" "${hung[@]}" || true; fi
-    uncordon
+    end_hang
     if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then keep_failure; fi
     stop_background
 }

@@ -8,7 +8,7 @@ setup() {
     remember_start
 }
 teardown() {
-    kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null
+    uncordon
     if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then keep_failure; fi
     stop_background
 }

@@ -43,6 +43,29 @@ no_test_dvm() { equal "DvmClusters" "$(k get dvm -o name)" "dvmcluster.dvm.openp
     released job
 }
 
+images_of() { k get pods -l "dvm.openpmix.io/cluster=other" -o json | jq -r '[.items[].spec.containers[0].image] | unique | join(" ")'; }
+is_outdated() { [[ $(condition Progressing reason other) = OutdatedPods && $(condition Progressing message other) == *other-1* ]] || fail "$(condition Progressing message other)"; }
+without_image() { cluster_yaml other 1 | sed '/^  image:/d'; }
+
+@test "helm: upgrade to another daemon image replaces no running pod; a user deletes those that are named" {
+    local before new=docker.io/library/dvm-daemon:dev
+    without_image | k apply -f -
+    settled 1 other
+    before=$(member_uids other)
+    hold job 1 other-head-0
+    install_chart "$NS" --set daemonImage="$new"
+    eventually 60 "the outdated pods are named" is_outdated
+    equal "the member's pod" "$(member_uids other)" "$before"
+    equal "the images" "$(images_of)" dvm-daemon:dev
+    equal "Ready" "$(condition Ready status other)" True
+    released job
+    k delete pod other-1 other-head-0 --timeout=60s
+    settled 1 other
+    equal "the images" "$(images_of)" "$new"
+    equal "Progressing" "$(condition Progressing reason other)" UpToDate
+    k delete dvm other --timeout=60s
+}
+
 @test "helm: uninstall leaves the DVM running, and a new install manages it" {
     local before
     before=$(member_uids)

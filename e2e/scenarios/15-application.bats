@@ -10,7 +10,7 @@ setup() {
     remember_start
 }
 teardown() {
-    kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null
+    uncordon
     if [ "${BATS_TEST_COMPLETED:-}" != 1 ]; then keep_failure; fi
     stop_background
     limits null null
@@ -129,7 +129,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     background asks kubectl --namespace "$NS" exec "$X-head-0" -- prun -n 1 mpi_elastic k +1
     eventually 30 "the request is in the status" is_asked Extend
     kill_operator
-    kubectl get nodes -o name | xargs timeout --kill-after=10 60 kubectl uncordon > /dev/null
+    uncordon
     operator_is_back
     ended asks 90 || { said asks; fail "the extension failed"; }
     eventually 60 "one member more" comes_to 3 4
