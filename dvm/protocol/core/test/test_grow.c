@@ -361,6 +361,32 @@ static void c1_c8_a_failed_grow_aborts_only_jobs_that_wait_for_it(void **arg)
     end(&w);
 }
 
+static void a_job_whose_grow_is_complete_does_not_end_with_a_later_one(void **arg)
+{
+    struct world w = boot(6, 2);
+    size_t needs;
+
+    grow(&w, "g", 3, 4);
+    (void)sim_submit(w.sim, 0, 4, 20000, 0);
+    sim_for(w.sim, 200);
+    needs = sim_submit(w.sim, 0, 7, 10, 0);
+    sim_start(w.sim, 3);
+    sim_start(w.sim, 4);
+    await(&w, "g", API_PHASE_COMPLETE, 3000);
+    put(&w, "s", API_KIND_SHRINK, 3, 4, -1, NULL);
+    await(&w, "s", API_PHASE_COMPLETE, 3000);
+    put(&w, "h", API_KIND_GROW, 3, 4, 0, NULL);
+    sim_for(w.sim, 100);
+    assert_int_equal(phase(&w, "h", NULL), API_PHASE_FAILED);
+    assert_false(sim_job(w.sim, needs)->done);
+    grow(&w, "k", 3, 4);
+    sim_start(w.sim, 3);
+    sim_start(w.sim, 4);
+    sim_for(w.sim, 25000);
+    assert_int_equal(sim_job(w.sim, needs)->exit_code, 0);
+    end(&w);
+}
+
 /* At size 0, only a grow brings slots. */
 static void c1_c8_a_job_that_waits_for_the_grow_of_an_empty_dvm_ends_with_it(void **arg)
 {
@@ -725,6 +751,7 @@ int main(void)
             c8_a_daemon_that_is_silent_while_it_is_wired_does_not_outlast_the_deadline),
         cmocka_unit_test(the_removal_of_targets_that_are_lost_while_it_waits_is_not_broadcast),
         cmocka_unit_test(c1_c8_a_failed_grow_aborts_only_jobs_that_wait_for_it),
+        cmocka_unit_test(a_job_whose_grow_is_complete_does_not_end_with_a_later_one),
         cmocka_unit_test(c1_c8_a_job_that_waits_for_the_grow_of_an_empty_dvm_ends_with_it),
         cmocka_unit_test(c1_a_job_that_needs_a_grow_runs_when_it_is_complete),
         cmocka_unit_test(c11_the_loss_of_another_daemon_neither_fails_nor_completes_a_grow),
