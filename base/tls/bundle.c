@@ -7,6 +7,9 @@
  * While an authority is replaced, the bundle has the old and the new one. OpenSSL finds the issuer
  * of a certificate by the key identifiers that ca.c writes, also among authorities of equal names.
  *
+ * The steps of an authority ask for the same few certificates again and again, and OpenSSL 3 takes
+ * some 70 us to decode one. So the last KNOWN_MAX are kept.
+ *
  * Failures: a text that is no PEM counts as one without certificates. */
 #include "base/buf/buf.h"
 #include "base/tls/tls_private.h"
@@ -30,20 +33,68 @@ static void free_cert(X509 **cert)
 #define BIO_AUTO __attribute__((cleanup(free_bio)))
 #define CERT_AUTO __attribute__((cleanup(free_cert)))
 
+#define KNOWN_MAX 16 /* of some 6 KB each; five Secrets have seven at most, unless they change */
+
+static struct known {
+    unsigned char *der;
+    long len;
+    X509 *cert;
+} known[KNOWN_MAX];
+static unsigned next_known;
+
 static BIO *open_text(const char *pem)
 {
     return BIO_new_mem_buf(pem ? pem : "", -1);
 }
 
+/* Takes `der`, of OpenSSL's memory. NULL: it is no certificate. */
+static X509 *decode_cert(unsigned char *der, long len)
+{
+    const unsigned char *at = der;
+    struct known *k = known;
+
+    while (k < known + KNOWN_MAX && (k->len != len || memcmp(k->der, der, (size_t)len) != 0))
+        k++;
+    if (k < known + KNOWN_MAX) {
+        OPENSSL_free(der);
+    } else {
+        X509 *cert = d2i_X509(NULL, &at, len);
+
+        if (!cert) {
+            OPENSSL_free(der);
+            return NULL;
+        }
+        k = &known[next_known++ % KNOWN_MAX];
+        OPENSSL_free(k->der);
+        X509_free(k->cert);
+        *k = (struct known){der, len, cert};
+    }
+    X509_up_ref(k->cert);
+    return k->cert;
+}
+
 static X509 *next_cert(BIO *bio)
 {
-    X509 *cert = bio ? PEM_read_bio_X509(bio, NULL, NULL, NULL) : NULL;
+    unsigned char *der = NULL;
+    long len = 0;
+    X509 *cert = NULL;
 
+    if (bio && PEM_bytes_read_bio(&der, &len, NULL, PEM_STRING_X509, bio, NULL, NULL) == 1)
+        cert = decode_cert(der, len);
     ERR_clear_error();
     return cert;
 }
 
-static X509 *first_cert(const char *pem)
+void tls_bundle_forget(void)
+{
+    for (struct known *k = known; k < known + KNOWN_MAX; k++) {
+        OPENSSL_free(k->der);
+        X509_free(k->cert);
+        *k = (struct known){0};
+    }
+}
+
+X509 *tls_first_cert(const char *pem)
 {
     BIO_AUTO BIO *bio = open_text(pem);
 
@@ -89,7 +140,7 @@ static bool has_cert(const char *bundle_pem, const X509 *want)
 
 bool tls_bundle_has(const char *bundle_pem, const char *cert_pem)
 {
-    CERT_AUTO X509 *want = first_cert(cert_pem);
+    CERT_AUTO X509 *want = tls_first_cert(cert_pem);
 
     return want && has_cert(bundle_pem, want);
 }
@@ -123,7 +174,7 @@ char *tls_bundle_nth(const char *bundle_pem, size_t n)
 
 char *tls_bundle_issuer(const char *bundle_pem, const char *cert_pem)
 {
-    CERT_AUTO X509 *leaf = first_cert(cert_pem);
+    CERT_AUTO X509 *leaf = tls_first_cert(cert_pem);
     BIO_AUTO BIO *bio = open_text(bundle_pem);
     char *text = NULL;
     X509 *cert;

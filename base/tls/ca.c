@@ -384,7 +384,7 @@ int tls_cert_life(const char *cert_pem, struct tls_life *out, struct err *err)
     CERT_AUTO X509 *cert = NULL;
 
     ERR_clear_error();
-    cert = cert_of_pem(cert_pem);
+    cert = tls_first_cert(cert_pem);
     if (!cert)
         return tls_err(err, "reading a certificate");
     if (time_ms(X509_get0_notBefore(cert), &out->begin_ms, err) < 0)

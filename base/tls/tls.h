@@ -140,12 +140,12 @@ struct tls_life {
     int64_t begin_ms;
     int64_t end_ms;
 };
-/* Of the first certificate in a PEM text; it is not verified. */
+/* Of the first certificate in a PEM text; it is not verified. For the thread of tls_bundle_*(). */
 int tls_cert_life(const char *cert_pem, struct tls_life *out, struct err *err)
     __attribute__((warn_unused_result));
 
 /* Trust bundles, as PEM texts; NULL and a text that is no PEM have no certificate. Of `cert_pem`
- * the first certificate counts. */
+ * the first certificate counts. For one thread: the last certificates are kept decoded. */
 size_t tls_bundle_count(const char *bundle_pem);
 bool tls_bundle_has(const char *bundle_pem, const char *cert_pem);
 /* True if both have the same certificates, in any order. */
@@ -154,5 +154,6 @@ bool tls_bundle_same(const char *a_pem, const char *b_pem);
 char *tls_bundle_nth(const char *bundle_pem, size_t n);
 /* The certificate of the bundle whose key has signed this one, on the heap; NULL: there is none. */
 char *tls_bundle_issuer(const char *bundle_pem, const char *cert_pem);
+void tls_bundle_forget(void); /* frees the certificates that are kept */
 
 #endif

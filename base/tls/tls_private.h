@@ -34,6 +34,10 @@ int tls_subject_field(const X509 *cert, int nid, char out[TLS_NAME_MAX], struct 
 int tls_subject(const X509 *cert, struct tls_peer *out, struct err *err)
     __attribute__((warn_unused_result));
 
+/* bundle.c: the first certificate of a PEM text, with a reference of the caller's; one of the last
+ * few is not decoded again. For one thread. NULL: there is none. */
+X509 *tls_first_cert(const char *pem);
+
 /* A context of a signature, freed at the end of its scope. */
 static inline void tls_free_md(EVP_MD_CTX **md)
 {

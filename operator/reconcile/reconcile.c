@@ -156,6 +156,7 @@ static void on_trim(void *arg)
     struct reconciler *r = arg;
 
     r->trimming = false;
+    tls_bundle_forget();
     malloc_trim(0);
 }
 

@@ -462,6 +462,36 @@ static void a_bundle_names_the_issuer_of_a_certificate(void **state)
     assert_null(tls_bundle_nth(both, 2));
 }
 
+/* More certificates than are kept decoded, in an order in which the kept ones are replaced. */
+static void each_of_many_certificates_of_a_bundle_is_found(void **state)
+{
+    enum { MANY = 40 };
+    char *cert[MANY], *bundle = NULL;
+
+    for (int i = 0; i < MANY; i++) {
+        struct tls_ca *ca = tls_ca_create("red", 1, NULL);
+
+        cert[i] = tls_ca_cert_pem(ca);
+        tls_ca_destroy(ca);
+        FREE_AUTO char *before = bundle;
+        bundle = xasprintf("%s%s", before ? before : "", cert[i]);
+    }
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(tls_bundle_count(bundle), MANY);
+        for (int i = MANY - 1; i >= 0; i--) {
+            FREE_AUTO char *nth = tls_bundle_nth(bundle, (size_t)i);
+
+            assert_string_equal(nth, cert[i]);
+            assert_true(tls_bundle_same(nth, cert[i]));
+            assert_false(tls_bundle_same(nth, cert[i ? i - 1 : MANY - 1]));
+        }
+        tls_bundle_forget();
+    }
+    for (int i = 0; i < MANY; i++)
+        free(cert[i]);
+    free(bundle);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -473,6 +503,7 @@ int main(void)
         TEST(an_expired_server_certificate_is_refused),
         TEST(a_bundle_of_two_authorities_trusts_the_certificates_of_both),
         TEST(a_bundle_names_the_issuer_of_a_certificate),
+        TEST(each_of_many_certificates_of_a_bundle_is_found),
         TEST(a_client_without_a_certificate_is_refused),
         TEST(tls_1_2_is_refused),
         TEST(a_host_that_is_not_in_the_certificate_is_refused),
