@@ -217,7 +217,8 @@ always_consistent() {
         base64 -d <<< "$key" > "$dir/$name.tls.key"
         [ "$count" -gt 5 ] || continue
         [ "$type" = MODIFIED ] || { echo "$type $name"; return 1; }
-        [ "$name" = x-ca ] || is_consistent "$name" || { echo "write $((count - 5)), of $name, leaves a certificate that is not trusted, or that is not of the key"; return 1; }
+        [ "$name" = x-ca ] || is_consistent "$name" ||
+            { echo "write $((count - 5)), of $name: a certificate is not trusted, or not of its key"; return 1; }
     done < <(jq -r 'select(.object.metadata.name != "x-theirs") |
         "\(.type) \(.object.metadata.name) \(.object.data | "\(.["ca.crt"]) \(.["tls.crt"]) \(.["tls.key"])")"' "$dir/secrets.json")
     [ "$count" -eq 21 ] # new authority; four bundles; mark; four certificates; mark; bundle of one; four bundles
