@@ -3,9 +3,9 @@
 # The operator is killed at each of its writes: the server has carried the write out, the answer does not arrive. A step
 # is repeated: the operator is killed at its first write, then at its second, and so on, until the step has no further
 # write. After each kill another operator begins; the end state is right, no campaign runs twice, nothing of others is
-# touched.
+# touched. A new authority is not repeated: there each operator is killed at its first write.
 
-# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash; each test is a process of its own
+# shellcheck disable=SC2154,SC2030,SC2031,SC2034  # set by or for lib.bash; each test is a process of its own
 
 load lib
 
@@ -148,4 +148,119 @@ updated() {
     reach 60 has_object pod/x-head-0
     runs x-head-0
     killed_at_each_write updated 8
+}
+
+# start_doomed_operator: it is killed at its first write; it is stopped until the proxy knows that.
+start_doomed_operator() {
+    start_operator
+    kill -STOP "$(cat "$dir/operator.pid")"
+    doom_operator
+    kill -CONT "$(cat "$dir/operator.pid")"
+}
+doom_operator() { proxy "kill?pid=$(cat "$dir/operator.pid")&after=1"; }
+
+# killed_until COMMAND...: until the command succeeds, each operator is killed at its first write.
+killed_until() {
+    local limit=$((SECONDS + 60))
+    until "$@"; do
+        [ "$SECONDS" -lt "$limit" ] || { echo "not in time with a kill at each write: $*"; return 1; }
+        kill -0 "$(cat "$dir/operator.pid")" 2> /dev/null || start_doomed_operator
+        sleep 0.05
+    done
+}
+
+# The certificates are made by an operator whose clock is a day behind, so that it can be put forward.
+clock_of_yesterday() {
+    make -s -C "$repo" build/probe/wallclock.so >&2
+    export WALLCLOCK=$dir/shift
+    operator_env=(LD_PRELOAD="$repo/build/probe/wallclock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}")
+    echo -86400 > "$WALLCLOCK"
+}
+
+# The overlap is over, and the kubelet has renewed the head's files; a change that means nothing starts a pass.
+overlap_passes() {
+    local key
+    for key in ca.crt tls.crt tls.key; do secret_file x-head "$key" > "$dir/head/$key"; done
+    echo $(($(cat "$WALLCLOCK") + 601)) > "$WALLCLOCK"
+    kn annotate dvm x poked="$1" --overwrite >&2
+}
+
+# record_secrets: each version of each Secret, in the order of the writes, in secrets.json.
+record_secrets() {
+    PATH=$BIN_DIR:$PATH kubectl get --raw "/api/v1/namespaces/$ns/secrets?watch=1" > "$dir/secrets.json" 2> "$dir/watch.log" 3>&- &
+    echo $! > "$dir/watch.pid"
+    until_true 30 recorded "$(kn get secret x-user -o jsonpath='{.metadata.resourceVersion}')"
+}
+recorded() { grep -q "\"resourceVersion\":\"$1\"" "$dir/secrets.json"; }
+all_recorded() {
+    local version
+    for version in $(kn get secrets -o jsonpath='{.items[*].metadata.resourceVersion}'); do recorded "$version" || return 1; done
+}
+
+# is_consistent ROLE: the key is that of the certificate; all roles trust it, and it trusts the certificates of all.
+is_consistent() {
+    local other
+    openssl x509 -in "$dir/$1.tls.crt" -noout -pubkey | cmp - <(openssl pkey -in "$dir/$1.tls.key" -pubout) || return 1
+    for other in x-head x-member x-operator x-user; do
+        openssl verify -CAfile "$dir/$other.ca.crt" "$dir/$1.tls.crt" > /dev/null || return 1
+        openssl verify -CAfile "$dir/$1.ca.crt" "$dir/$other.tls.crt" > /dev/null || return 1
+    done
+}
+
+# always_consistent: the recorded versions, one after the other. The first five are those of before.
+always_consistent() {
+    local type name ca crt key count=0
+    while read -r type name ca crt key; do
+        count=$((count + 1))
+        base64 -d <<< "$ca" > "$dir/$name.ca.crt"
+        base64 -d <<< "$crt" > "$dir/$name.tls.crt"
+        base64 -d <<< "$key" > "$dir/$name.tls.key"
+        [ "$count" -gt 5 ] || continue
+        [ "$type" = MODIFIED ] || { echo "$type $name"; return 1; }
+        [ "$name" = x-ca ] || is_consistent "$name" ||
+            { echo "write $((count - 5)), of $name: a certificate is not trusted, or not of its key"; return 1; }
+    done < <(jq -r 'select(.object.metadata.name != "x-theirs") |
+        "\(.type) \(.object.metadata.name) \(.object.data | "\(.["ca.crt"]) \(.["tls.crt"]) \(.["tls.key"])")"' "$dir/secrets.json")
+    [ "$count" -eq 21 ] # new authority; four bundles; mark; four certificates; mark; bundle of one; four bundles
+}
+
+has_mark() { kn get secret x-ca -o json | jq -e ".metadata.annotations[\"dvm.openpmix.io/$1\"]" > /dev/null; }
+revision_is() { [ "$(status_of '{.status.authorityRevision}')" = "$1" ]; }
+# texts FILE: checksums of that file in the Secrets of the four roles.
+texts() { for role in head member operator user; do secret_file "x-$role" "$1" | cksum; done; }
+identities() { kn get secrets -o jsonpath='{range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}'; }
+
+@test "C18: killed at each write of a new authority: each certificate in use is trusted by all at any time" {
+    local leaves bundles uids authority theirs
+    clock_of_yesterday
+    running 1
+    reach 60 has_members 1
+    kn create secret generic x-theirs --from-literal=tls.crt=theirs >&2
+    kn label secret x-theirs dvm.openpmix.io/cluster=x >&2
+    reach 60 revision_is 0
+    quiet
+    record_secrets
+    theirs=$(kn get secret x-theirs -o json) uids=$(identities) leaves=$(texts tls.crt) authority=$(secret_file x-ca tls.crt)
+    proxy forget
+    doom_operator
+    kn patch dvm x --type merge -p '{"spec": {"security": {"authorityRevision": 1}}}' >&2
+    killed_until has_mark trusted-since
+    [ "$(texts tls.crt)" = "$leaves" ]
+    bundles=$(texts ca.crt)
+    overlap_passes 1
+    killed_until has_mark issued-since
+    [ "$(texts ca.crt)" = "$bundles" ]
+    overlap_passes 2
+    killed_until revision_is 1
+    until_true 30 all_recorded
+    always_consistent
+    [ "$(requests '^(PATCH|POST) .*/secrets.* kill$')" -eq 16 ]
+    [ "$(requests '^(PATCH|POST) .*/secrets')" -eq 16 ]
+    proxy "kill?pid=0"
+    scale 2
+    reach 60 has_members 2 # the connection with the head is one of the new authority
+    one_authority
+    [ "$(secret_file x-ca tls.crt)" != "$authority" ]
+    [ "$(identities)" = "$uids" ]
+    [ "$(kn get secret x-theirs -o json)" = "$theirs" ]
 }
