@@ -175,14 +175,14 @@ is_drained_fifo() { ! pgrep -f "^sh -c .* rank $BATS_TEST_TMPDIR/gate\$" > /dev/
 }
 @test "with --survive the job of a prun at the head goes on: prun says so, and another one follows it" {
     start_dvm 1 --slots 1
-    local gate=$BATS_TEST_TMPDIR/gate says=$BATS_TEST_TMPDIR/says prun code=0
+    local gate=$BATS_TEST_TMPDIR/gate says=$BATS_TEST_TMPDIR/says prun rc=0
     mkfifo "$gate"
     "$bin/prun" --survive -n 1 sh -c 'echo begin; read -r x < "$1"; echo "got $x"; exit 7' rank "$gate" > "$says" 2> "$says.err" 3>&- &
     prun=$!
     eventually grep -qx begin "$says"
     crash_head
-    wait "$prun" || code=$?
-    [ "$code" -eq 123 ]
+    wait "$prun" || rc=$?
+    [ "$rc" -eq 123 ]
     grep -qF 'the job may go on (--attach)' "$says.err"
     echo word > "$gate"
     run --separate-stderr -7 prun --attach "$(sed -nE 's/^prun: job (.*) goes on without this prun; .*/\1/p' "$says.err")"

@@ -349,9 +349,12 @@ static void campaigns_that_no_head_has_are_refused(void **state)
 {
     struct campaign c = *sample_record(RECORD_CAMPAIGN).campaign;
     struct campaign_target turned[] = {{.id.vpid = 4}, {.id.vpid = 3}};
+    struct campaign_target twice[] = {{.id.vpid = 3}, {.id.vpid = 3}};
     struct record r = {.type = RECORD_CAMPAIGN, .campaign = &c};
 
     c.targets = turned;
+    assert_record_refused(r, "malformed");
+    c.targets = twice;
     assert_record_refused(r, "malformed");
     c.ntargets = 0;
     assert_record_refused(r, "malformed");
