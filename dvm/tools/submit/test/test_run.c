@@ -686,45 +686,6 @@ static void a_detached_job_prints_its_name_and_none_of_its_output(void **state)
     assert_string_equal(w->text[1], "");
 }
 
-static void play_survive(struct world *w)
-{
-    play_quick_output(w);
-    tell_done(w, 7, "");
-}
-
-static void set_survive(struct world *w)
-{
-    w->opts.spec.flags = JOB_DETACH;
-    w->opts.spec.stdin_rank = JOB_RANK_NONE;
-    w->opts.survive = true;
-}
-
-static void a_job_that_survives_its_prun_is_followed_to_its_end(void **state)
-{
-    struct world *w = *state;
-
-    set_survive(w);
-    assert_int_equal(run(w, play_survive), 7);
-    assert_string_equal(w->text[0], "quick\n");
-    assert_string_equal(w->text[1],
-                        "prun: job 5.1 goes on without this prun; --attach 5.1 follows it\n");
-}
-
-static void play_survive_lost(struct world *w)
-{
-    play_quick_output(w);
-    shutdown(w->daemon, SHUT_RDWR);
-}
-
-static void a_prun_whose_job_survives_does_not_claim_its_end(void **state)
-{
-    struct world *w = *state;
-
-    set_survive(w);
-    assert_int_equal(run(w, play_survive_lost), 123);
-    assert_non_null(strstr(w->text[1], "the job may go on (--attach)"));
-}
-
 static void each_line_of_its_own_is_one_write(void **state)
 {
     struct world *w = *state;
@@ -808,8 +769,6 @@ int main(void)
         T(the_end_of_a_connection_with_unread_output_is_noticed),
         T(verbose_prints_the_states),
         T(a_detached_job_prints_its_name_and_none_of_its_output),
-        T(a_job_that_survives_its_prun_is_followed_to_its_end),
-        T(a_prun_whose_job_survives_does_not_claim_its_end),
         T(each_line_of_its_own_is_one_write),
         T(without_verbose_prun_prints_nothing_of_its_own_for_a_good_job),
         T(tagged_lines_are_whole_and_carry_their_rank),
