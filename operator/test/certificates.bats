@@ -176,26 +176,6 @@ of_one_authority() {
     [[ $output == *"authorityRevision cannot be reduced"* ]]
 }
 
-@test "an operator that is killed after each write changes the authority once" {
-    local seen kills=0
-    running 2 '"security": {"overlapSeconds": 10}'
-    kubelet
-    new_revision 7
-    until revision_is 7; do
-        seen=$(requests '^(PATCH|POST) .*/secrets')
-        until [ "$(requests '^(PATCH|POST) .*/secrets')" -gt "$seen" ] || revision_is 7; do sleep 0.02; done
-        revision_is 7 && break
-        end_operator KILL
-        kills=$((kills + 1))
-        [ "$kills" -lt 40 ]
-        start_operator
-    done
-    [ "$kills" -ge 5 ]
-    of_one_authority
-    [ "$(grep -c 'a new authority issues' "$dir/operator.log")" -le 1 ]
-    becomes '{.status.conditions[?(@.type=="Available")].status}' True
-}
-
 head_trusts_two() { [ "$(authorities head)" -eq 2 ]; }
 
 @test "a lost authority is replaced, also together with a certificate, and the cluster stays Available" {
