@@ -7,8 +7,9 @@
  * While an authority is replaced, the bundle has the old and the new one. OpenSSL finds the issuer
  * of a certificate by the key identifiers that ca.c writes, also among authorities of equal names.
  *
- * The steps of an authority ask for the same few certificates again and again, and OpenSSL 3 takes
- * some 70 us to decode one. So the last KNOWN_MAX are kept.
+ * The steps of an authority ask for the same few certificates again and again. To decode them was
+ * most of the operator's work for a new cluster (docs/benchmarks.md). So the last KNOWN_MAX are
+ * kept.
  *
  * Failures: a text that is no PEM counts as one without certificates. */
 #include "base/buf/buf.h"
@@ -33,7 +34,7 @@ static void free_cert(X509 **cert)
 #define BIO_AUTO __attribute__((cleanup(free_bio)))
 #define CERT_AUTO __attribute__((cleanup(free_cert)))
 
-#define KNOWN_MAX 16 /* of some 6 KB each; five Secrets have seven at most, unless they change */
+#define KNOWN_MAX 16 /* the Secrets of a cluster have six certificates, or seven */
 
 static struct known {
     unsigned char *der;

@@ -546,6 +546,27 @@ no_files() { [ -z "$(find "$DVM_DIR" -name files)" ]; }
     [ "$(grep -vc '^prun:' <<< "$output")" -eq 10000 ]
 }
 
+@test "a job with --survive is followed from outside over cuts, and goes on when its prun is killed" {
+    gate=$BATS_TEST_TMPDIR/gate fifo=$BATS_TEST_TMPDIR/says way=$JOIN
+    mkfifo "$gate" "$fifo"
+    through_proxy down9000 down9000 pass
+    timeout --kill-after=10 "$limit" "$bin/prun" --survive --dvm "$at" -n 1 sh -c "seq 1 5000; read -r _ < $gate; echo last; exit 3" \
+        > "$fifo" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
+    pid=$!
+    exec {fd}< "$fifo"
+    cmp <(head -n 5000 <&"$fd") <(seq 1 5000)
+    pkill -KILL -P "$pid"
+    wait "$pid" || [ $? -eq 137 ]
+    echo > "$gate"
+    job=$(sed -nE 's/^prun: job (.*) goes on without this prun; .*/\1/p' "$BATS_TEST_TMPDIR/err")
+    eventually attach_ends_with 3 # until the daemon has seen the end of the first prun, another one is refused
+    [ "$(grep -v '^prun:' <<< "$output" | tail -n 1)" = last ]
+}
+attach_ends_with() {
+    run outside --attach "$job"
+    [ "$status" -eq "$1" ]
+}
+
 @test "a session serves the local socket as well" {
     [ "$(prun --reconnect 5 --dvm "$DVM_DIR" -n 1 echo here)" = here ]
 }

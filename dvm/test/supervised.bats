@@ -173,6 +173,8 @@ is_drained_fifo() { ! pgrep -f "^sh -c .* rank $BATS_TEST_TMPDIR/gate\$" > /dev/
     eventually no_rank_of held
     prun -n 1 true
 }
+no_rank_of() { ! ranks_of "$1" > /dev/null; }
+
 @test "with --survive the job of a prun at the head goes on: prun says so, and another one follows it" {
     start_dvm 1 --slots 1
     local gate=$BATS_TEST_TMPDIR/gate says=$BATS_TEST_TMPDIR/says prun rc=0
@@ -188,7 +190,6 @@ is_drained_fifo() { ! pgrep -f "^sh -c .* rank $BATS_TEST_TMPDIR/gate\$" > /dev/
     run --separate-stderr -7 prun --attach "$(sed -nE 's/^prun: job (.*) goes on without this prun; .*/\1/p' "$says.err")"
     [ "$output" = "got word" ]
 }
-no_rank_of() { ! ranks_of "$1" > /dev/null; }
 
 # kill_at PATTERN FILE: kills the head when the command that writes to the file has printed a line like that.
 kill_at() {

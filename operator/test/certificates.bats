@@ -13,18 +13,16 @@ teardown_file() { stop_api; }
 setup() {
     new_namespace
     start_proxy
-    make -s -C "$repo" build/probe/wallclock.so >&2
     plain_port=$((head_port - 1))
     metrics_addr=127.0.0.1:$plain_port
-    export WALLCLOCK=$dir/shift
-    operator_env=(LD_PRELOAD="$repo/build/probe/wallclock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}")
+    set_clock 0
 }
 teardown() {
     touch "$dir/no-kubelet"
     end_programs
 }
 
-days_behind() { echo $(($1 * -86400)) > "$dir/shift"; }
+days_behind() { set_clock $(($1 * -86400)); }
 fingerprint() { secret_file "$1" tls.crt | openssl x509 -noout -fingerprint; }
 is_renewed() { [ "$(fingerprint "x-$1")" != "${before[$1]}" ]; }
 lasts_days() { secret_file "x-$1" tls.crt | openssl x509 -noout -checkend $(($2 * 86400)) > /dev/null; }
@@ -144,17 +142,6 @@ kubelet() {
 }
 authorities() { secret_file "x-$1" ca.crt | grep -c BEGIN; }
 new_revision() { kn patch dvm x --type merge -p "{\"spec\": {\"security\": {\"authorityRevision\": $1}}}" >&2; }
-revision_is() { [ "$(status_of '{.status.authorityRevision}')" = "$1" ]; }
-# of_one_authority: all certificates are of the authority in x-ca, and it alone is trusted.
-of_one_authority() {
-    local role
-    secret_file x-ca tls.crt > "$dir/ca.crt"
-    for role in head member operator user ca; do
-        secret_file "x-$role" ca.crt | diff - "$dir/ca.crt" > /dev/null || return 1
-        secret_file "x-$role" tls.crt > "$dir/leaf.crt"
-        openssl verify -CAfile "$dir/ca.crt" "$dir/leaf.crt" > /dev/null || return 1
-    done
-}
 
 @test "a new authority is asked for: all trust both, then certificates follow, then the old one is forgotten" {
     local before writes

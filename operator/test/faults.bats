@@ -310,16 +310,13 @@ END
 }
 
 @test "clock: a wall clock that is set back a day stops no retry" {
-    make -s -C "$repo" build/probe/wallclock.so >&2
-    echo 0 > "$dir/shift"
-    export WALLCLOCK=$dir/shift
-    operator_env=(LD_PRELOAD="$repo/build/probe/wallclock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}")
+    set_clock 0
     running 3
     order 'refuse?status=422&reason=NotTrailing'
     scale 2
     becomes '{.status.lastCampaign.phase}' Rejected
     condition Progressing CampaignRejected
-    echo -86400 > "$dir/shift"
+    set_clock -86400
     becomes '{.status.lastCampaign.phase}' Complete
     replicas_are 2
     [ "$(count 'PUT campaign')" -eq 2 ]

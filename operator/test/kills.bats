@@ -71,21 +71,13 @@ gone() { [ "$(kn get "$kinds" -o name)" = "$before" ]; }
 has_objects() { [ "$(kn get "$kinds" -o name | wc -l)" -eq "$1" ]; }
 has_object() { kn get "$@" > /dev/null 2>&1; }
 
-one_authority() {
-    local role
-    for role in head member operator user; do secret_file "x-$role" ca.crt | cmp - <(secret_file x-ca tls.crt) || return 1; done
-    secret_file x-head tls.crt > "$dir/head.crt"
-    secret_file x-ca tls.crt > "$dir/authority.crt"
-    openssl verify -CAfile "$dir/authority.crt" "$dir/head.crt" > /dev/null
-}
-
 # Deletion is part of the step: the operator is killed in it too if it writes something.
 created_and_deleted() {
     make_cluster 1
     reach 60 has_object secret/x-user
     start_head
     reach 60 has_members 1
-    one_authority
+    of_one_authority
     reach 60 has_objects "$whole"
     kn delete dvm x --timeout=60s >&2
     kill -KILL "$(cat "$dir/head.pid")"
@@ -165,23 +157,14 @@ killed_until() {
     until "$@"; do
         [ "$SECONDS" -lt "$limit" ] || { echo "not in time with a kill at each write: $*"; return 1; }
         kill -0 "$(cat "$dir/operator.pid")" 2> /dev/null || start_doomed_operator
-        sleep 0.05
     done
-}
-
-# The certificates are made by an operator whose clock is a day behind, so that it can be put forward.
-clock_of_yesterday() {
-    make -s -C "$repo" build/probe/wallclock.so >&2
-    export WALLCLOCK=$dir/shift
-    operator_env=(LD_PRELOAD="$repo/build/probe/wallclock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}")
-    echo -86400 > "$WALLCLOCK"
 }
 
 # The overlap is over, and the kubelet has renewed the head's files; a change that means nothing starts a pass.
 overlap_passes() {
     local key
     for key in ca.crt tls.crt tls.key; do secret_file x-head "$key" > "$dir/head/$key"; done
-    echo $(($(cat "$WALLCLOCK") + 601)) > "$WALLCLOCK"
+    set_clock $(($(cat "$WALLCLOCK") + 601))
     kn annotate dvm x poked="$1" --overwrite >&2
 }
 
@@ -225,14 +208,13 @@ always_consistent() {
 }
 
 has_mark() { kn get secret x-ca -o json | jq -e ".metadata.annotations[\"dvm.openpmix.io/$1\"]" > /dev/null; }
-revision_is() { [ "$(status_of '{.status.authorityRevision}')" = "$1" ]; }
 # texts FILE: checksums of that file in the Secrets of the four roles.
 texts() { for role in head member operator user; do secret_file "x-$role" "$1" | cksum; done; }
 identities() { kn get secrets -o jsonpath='{range .items[*]}{.metadata.name} {.metadata.uid}{"\n"}{end}'; }
 
 @test "C18: killed at each write of a new authority: each certificate in use is trusted by all at any time" {
     local leaves bundles uids authority theirs
-    clock_of_yesterday
+    set_clock -86400 # so that it can be put forward
     running 1
     reach 60 has_members 1
     kn create secret generic x-theirs --from-literal=tls.crt=theirs >&2
@@ -259,7 +241,7 @@ identities() { kn get secrets -o jsonpath='{range .items[*]}{.metadata.name} {.m
     proxy "kill?pid=0"
     scale 2
     reach 60 has_members 2 # the connection with the head is one of the new authority
-    one_authority
+    of_one_authority
     [ "$(secret_file x-ca tls.crt)" != "$authority" ]
     [ "$(identities)" = "$uids" ]
     [ "$(kn get secret x-theirs -o json)" = "$theirs" ]

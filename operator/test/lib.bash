@@ -92,6 +92,14 @@ start_operator() {
     echo "${1:-operator}" >> "$dir/operators"
 }
 
+# set_clock SECONDS: the wall clock of operators that start from now on, and of those that run with it, is off by so many.
+set_clock() {
+    make -s -C "$repo" build/probe/wallclock.so >&2
+    export WALLCLOCK=$dir/shift
+    operator_env=(LD_PRELOAD="$repo/build/probe/wallclock.so" ASAN_OPTIONS="verify_asan_link_order=0:${ASAN_OPTIONS:-}")
+    echo "$1" > "$WALLCLOCK"
+}
+
 # end_operator SIGNAL [NAME]: waits up to 60 s for the end of the operator; its exit status is in $ended.
 end_operator() {
     local pid
@@ -242,4 +250,17 @@ runs() {
     kn patch pod "$1" --subresource=status --type merge -p "{\"status\": {\"containerStatuses\": [
         {\"name\": \"prted\", \"image\": \"i\", \"imageID\": \"\", \"ready\": true, \"restartCount\": 0,
          \"state\": {\"running\": {\"startedAt\": \"2024-01-01T00:00:00Z\"}}}]}}" >&2
+}
+
+revision_is() { [ "$(status_of '{.status.authorityRevision}')" = "$1" ]; }
+
+# of_one_authority: all certificates are of the authority in x-ca, and it alone is trusted.
+of_one_authority() {
+    local role
+    secret_file x-ca tls.crt > "$dir/ca.crt"
+    for role in head member operator user ca; do
+        secret_file "x-$role" ca.crt | diff - "$dir/ca.crt" > /dev/null || return 1
+        secret_file "x-$role" tls.crt > "$dir/leaf.crt"
+        openssl verify -CAfile "$dir/ca.crt" "$dir/leaf.crt" > /dev/null || return 1
+    done
 }
