@@ -7,9 +7,9 @@
  * While an authority is replaced, the bundle has the old and the new one. OpenSSL finds the issuer
  * of a certificate by the key identifiers that ca.c writes, also among authorities of equal names.
  *
- * The steps of an authority ask for the same few certificates again and again. To decode them was
- * most of the operator's work for a new cluster (docs/benchmarks.md). So the last KNOWN_MAX are
- * kept.
+ * The steps of an authority ask for the same few certificates again and again. To decode and verify
+ * them was most of the operator's work for a new cluster (docs/benchmarks.md). So the last
+ * KNOWN_MAX are kept with their issuers, also those that were issued here.
  *
  * Failures: a text that is no PEM counts as one without certificates. */
 #include "base/buf/buf.h"
@@ -34,18 +34,37 @@ static void free_cert(X509 **cert)
 #define BIO_AUTO __attribute__((cleanup(free_bio)))
 #define CERT_AUTO __attribute__((cleanup(free_cert)))
 
-#define KNOWN_MAX 16 /* the Secrets of a cluster have six certificates, or seven */
+#define KNOWN_MAX 128 /* of a cluster six certificates, or seven, and a reserve for clusters at once */
 
 static struct known {
     unsigned char *der;
     long len;
     X509 *cert;
+    X509 *issuer; /* NULL: not verified yet */
 } known[KNOWN_MAX];
 static unsigned next_known;
+
+static void forget_cert(struct known *k)
+{
+    OPENSSL_free(k->der);
+    X509_free(k->cert);
+    X509_free(k->issuer);
+    *k = (struct known){0};
+}
 
 static BIO *open_text(const char *pem)
 {
     return BIO_new_mem_buf(pem ? pem : "", -1);
+}
+
+/* Takes `der`, of OpenSSL's memory, and the certificate. */
+static struct known *keep_cert(unsigned char *der, long len, X509 *cert)
+{
+    struct known *k = &known[next_known++ % KNOWN_MAX];
+
+    forget_cert(k);
+    *k = (struct known){.der = der, .len = len, .cert = cert};
+    return k;
 }
 
 /* Takes `der`, of OpenSSL's memory. NULL: it is no certificate. */
@@ -65,13 +84,22 @@ static X509 *decode_cert(unsigned char *der, long len)
             OPENSSL_free(der);
             return NULL;
         }
-        k = &known[next_known++ % KNOWN_MAX];
-        OPENSSL_free(k->der);
-        X509_free(k->cert);
-        *k = (struct known){der, len, cert};
+        k = keep_cert(der, len, cert);
     }
     X509_up_ref(k->cert);
     return k->cert;
+}
+
+void tls_keep_issued(X509 *cert, X509 *issuer)
+{
+    unsigned char *der = NULL;
+    int len = i2d_X509(cert, &der);
+
+    if (len <= 0)
+        return;
+    X509_up_ref(cert);
+    X509_up_ref(issuer);
+    keep_cert(der, len, cert)->issuer = issuer;
 }
 
 static X509 *next_cert(BIO *bio)
@@ -88,11 +116,8 @@ static X509 *next_cert(BIO *bio)
 
 void tls_bundle_forget(void)
 {
-    for (struct known *k = known; k < known + KNOWN_MAX; k++) {
-        OPENSSL_free(k->der);
-        X509_free(k->cert);
-        *k = (struct known){0};
-    }
+    for (struct known *k = known; k < known + KNOWN_MAX; k++)
+        forget_cert(k);
 }
 
 X509 *tls_first_cert(const char *pem)
@@ -173,6 +198,25 @@ char *tls_bundle_nth(const char *bundle_pem, size_t n)
     return text;
 }
 
+static bool is_issuer(X509 *issuer, X509 *leaf)
+{
+    struct known *k = known;
+
+    while (k < known + KNOWN_MAX && k->cert != leaf)
+        k++;
+    if (k < known + KNOWN_MAX && k->issuer == issuer)
+        return true;
+    if (X509_check_issued(issuer, leaf) != X509_V_OK ||
+        X509_verify(leaf, X509_get0_pubkey(issuer)) != 1)
+        return false;
+    if (k < known + KNOWN_MAX) {
+        X509_up_ref(issuer);
+        X509_free(k->issuer);
+        k->issuer = issuer;
+    }
+    return true;
+}
+
 char *tls_bundle_issuer(const char *bundle_pem, const char *cert_pem)
 {
     CERT_AUTO X509 *leaf = tls_first_cert(cert_pem);
@@ -181,8 +225,7 @@ char *tls_bundle_issuer(const char *bundle_pem, const char *cert_pem)
     X509 *cert;
 
     while (leaf && !text && (cert = next_cert(bio))) {
-        if (X509_check_issued(cert, leaf) == X509_V_OK &&
-            X509_verify(leaf, X509_get0_pubkey(cert)) == 1)
+        if (is_issuer(cert, leaf))
             text = text_of_cert(cert);
         X509_free(cert);
         ERR_clear_error();

@@ -254,6 +254,7 @@ struct tls_ca *tls_ca_create(const char *cluster, int days, struct err *err)
         err_wrap(err, "creating a certificate authority for %s", cluster);
         goto error;
     }
+    tls_keep_issued(ca->cert, ca->cert);
     return ca;
 error:
     tls_ca_destroy(ca);
@@ -362,6 +363,7 @@ int tls_ca_issue(struct tls_ca *ca, const char *role, const char *name, const ch
     key_text = pem_of_key(key);
     if (!cert_text || !key_text)
         return tls_err(err, "encoding the certificate for %s %s", role, name);
+    tls_keep_issued(cert, ca->cert);
     *cert_pem = cert_text;
     *key_pem = key_text;
     cert_text = NULL;

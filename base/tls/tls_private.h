@@ -38,6 +38,10 @@ int tls_subject(const X509 *cert, struct tls_peer *out, struct err *err)
  * few is not decoded again. For one thread. NULL: there is none. */
 X509 *tls_first_cert(const char *pem);
 
+/* bundle.c: `cert` is not decoded, and its issuer not verified, while it is one of the last few.
+ * For one thread. */
+void tls_keep_issued(X509 *cert, X509 *issuer);
+
 /* A context of a signature, freed at the end of its scope. */
 static inline void tls_free_md(EVP_MD_CTX **md)
 {

@@ -51,6 +51,7 @@ struct credentials_job {
     struct credentials_progress *p; /* *kept */
     bool own_only;                  /* only the operator's own Secret is looked at */
     struct authority_next next;     /* the step that is being done */
+    struct tls_ca *made;            /* the authority whose Secret is being created */
     struct credentials known;       /* what the last job has delivered, without the texts */
 };
 
@@ -78,13 +79,19 @@ void credentials_progress_destroy(struct credentials_progress *p)
     free(p);
 }
 
+static void free_job(struct credentials_job *j)
+{
+    tls_ca_destroy(j->made);
+    free(j->next.bundle);
+    free(j);
+}
+
 void credentials_cancel(struct credentials_job *j)
 {
     if (!j)
         return;
     kube_cancel(j->kube, j->request);
-    free(j->next.bundle);
-    free(j);
+    free_job(j);
 }
 
 /* A failed request leaves the progress; anything else is looked at from the beginning next time. */
@@ -98,8 +105,7 @@ static void finish_job(struct credentials_job *j, const struct credentials *cred
         j->p->at = CA; /* the next job begins anew */
     }
     j->on_done(creds, trouble, j->arg);
-    free(j->next.bundle);
-    free(j);
+    free_job(j);
 }
 
 char *credentials_text(const json_t *secret, const char *key)
@@ -306,6 +312,14 @@ static void hand_over_unchanged(struct credentials_job *j)
     credentials_clear(&own);
 }
 
+/* The authority whose Secret was created issues from now on. */
+static void take_made(struct credentials_job *j)
+{
+    tls_ca_destroy(j->p->ca);
+    j->p->ca = j->made;
+    j->made = NULL;
+}
+
 static void on_made(int status, const json_t *body, const struct err *err, void *arg)
 {
     struct credentials_job *j = arg;
@@ -314,6 +328,8 @@ static void on_made(int status, const json_t *body, const struct err *err, void 
         log_info("secret created cluster=%s/%s secret=%s-%s", j->c->ns, j->c->name, j->c->name,
                  api_role_word(ROLE[j->p->at]));
         j->p->found[j->p->at] = json_incref((json_t *)body);
+        if (j->p->at == CA)
+            take_made(j);
         make_next(j);
     } else if (status == 409) { /* another writer was faster, or the answer was lost */
         read_again(j);
@@ -345,15 +361,6 @@ static int send_secret(struct credentials_job *j, const char *bundle, const char
     return j->request ? 0 : -1;
 }
 
-static void post_secret(struct credentials_job *j, const char *bundle, const char *cert,
-                        const char *key)
-{
-    struct err err = {0};
-
-    if (send_secret(j, bundle, cert, key, &err))
-        fail_job(j, REASON_SECRET_NOT_MADE, err.msg);
-}
-
 /* Opens the authority that issues. */
 static int open_ca(struct credentials_job *j, struct err *err)
 {
@@ -371,11 +378,13 @@ static int open_ca(struct credentials_job *j, struct err *err)
 
 /* A new authority that is to issue from now on, and the bundle that has it too. */
 struct fresh {
+    struct tls_ca *ca;
     char *cert, *key, *bundle;
 };
 
 static void fresh_free(struct fresh *f)
 {
+    tls_ca_destroy(f->ca);
     free(f->cert);
     free(f->key);
     free(f->bundle);
@@ -385,13 +394,12 @@ static void fresh_free(struct fresh *f)
 static int create_authority(const struct credentials_job *j, struct fresh *out, struct err *err)
 {
     FREE_AUTO char *id = cluster_identity(j->c);
-    struct tls_ca *ca = tls_ca_create(id, CREDENTIALS_CA_DAYS, err);
 
-    if (!ca)
+    out->ca = tls_ca_create(id, CREDENTIALS_CA_DAYS, err);
+    if (!out->ca)
         return -1;
-    out->cert = tls_ca_cert_pem(ca);
-    out->key = tls_ca_key_pem(ca);
-    tls_ca_destroy(ca);
+    out->cert = tls_ca_cert_pem(out->ca);
+    out->key = tls_ca_key_pem(out->ca);
     if (!out->cert || !out->key)
         return err_set(err, "the new authority cannot be encoded");
     out->bundle = xasprintf("%s%s", out->cert, j->next.bundle ? j->next.bundle : "");
@@ -411,6 +419,15 @@ static int issue_cert(const struct credentials_job *j, char **cert, char **key, 
     return rc;
 }
 
+/* Takes the authority of `f`. */
+static int send_authority(struct credentials_job *j, struct fresh *f, struct err *err)
+{
+    tls_ca_destroy(j->made);
+    j->made = f->ca;
+    f->ca = NULL;
+    return send_secret(j, f->bundle, f->cert, f->key, err);
+}
+
 static void make_authority(struct credentials_job *j)
 {
     FRESH_AUTO struct fresh f = {0};
@@ -418,8 +435,8 @@ static void make_authority(struct credentials_job *j)
 
     if (create_authority(j, &f, &err))
         fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
-    else
-        post_secret(j, f.bundle, f.cert, f.key);
+    else if (send_authority(j, &f, &err))
+        fail_job(j, REASON_SECRET_NOT_MADE, err.msg);
 }
 
 static void make_secret(struct credentials_job *j)
@@ -431,8 +448,8 @@ static void make_secret(struct credentials_job *j)
 
     if (open_ca(j, &err) || issue_cert(j, &cert, &key, &err))
         fail_job(j, REASON_CERTIFICATE_INVALID, err.msg);
-    else
-        post_secret(j, bundle ? bundle : "", cert, key);
+    else if (send_secret(j, bundle ? bundle : "", cert, key, &err))
+        fail_job(j, REASON_SECRET_NOT_MADE, err.msg);
 }
 
 /* --- changes of a Secret that exists */
@@ -687,7 +704,7 @@ static int begin_new(struct credentials_job *j, struct err *err)
 
     if (create_authority(j, &f, err))
         return -1;
-    return send_secret(j, f.bundle, f.cert, f.key, err);
+    return send_authority(j, &f, err);
 }
 
 struct credentials_job *credentials_ensure(struct kube *kube, const struct cluster *c,
@@ -720,6 +737,6 @@ struct credentials_job *credentials_ensure(struct kube *kube, const struct clust
             ? !begin_new(j, err)
             : j->p->at < NSECRETS && j->p->found[j->p->at] == NULL && !read_one(j, err))
         return j;
-    free(j);
+    free_job(j);
     return NULL;
 }

@@ -462,10 +462,34 @@ static void a_bundle_names_the_issuer_of_a_certificate(void **state)
     assert_null(tls_bundle_nth(both, 2));
 }
 
+/* Both authorities have the same name, and the one that has issued the certificate is kept. */
+static void no_authority_is_taken_for_the_issuer_that_was_found_before(void **state)
+{
+    struct fixture *f = *state;
+    struct pki other;
+    FREE_AUTO char *red = tls_ca_cert_pem(f->red.ca);
+    FREE_AUTO char *cert = NULL;
+    FREE_AUTO char *key = NULL;
+
+    pki_init(&other, "red");
+    FREE_AUTO char *same_name = tls_ca_cert_pem(other.ca);
+    assert_int_equal(tls_ca_issue(f->red.ca, "member", "m", NULL, 5, &cert, &key, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        FREE_AUTO char *issuer = tls_bundle_issuer(red, cert);
+        FREE_AUTO char *again = tls_bundle_issuer(red, cert);
+
+        assert_string_equal(issuer, red);
+        assert_string_equal(again, red);
+        assert_null(tls_bundle_issuer(same_name, cert));
+        tls_bundle_forget(); /* the second time all is decoded and verified */
+    }
+    pki_fini(&other);
+}
+
 /* More certificates than are kept decoded, in an order in which the kept ones are replaced. */
 static void each_of_many_certificates_of_a_bundle_is_found(void **state)
 {
-    enum { MANY = 40 };
+    enum { MANY = 160 };
     char *cert[MANY], *bundle = NULL;
 
     for (int i = 0; i < MANY; i++) {
@@ -503,6 +527,7 @@ int main(void)
         TEST(an_expired_server_certificate_is_refused),
         TEST(a_bundle_of_two_authorities_trusts_the_certificates_of_both),
         TEST(a_bundle_names_the_issuer_of_a_certificate),
+        TEST(no_authority_is_taken_for_the_issuer_that_was_found_before),
         TEST(each_of_many_certificates_of_a_bundle_is_found),
         TEST(a_client_without_a_certificate_is_refused),
         TEST(tls_1_2_is_refused),
