@@ -7,75 +7,26 @@
 # The operator finds the heads by an /etc/hosts of its own, so it runs in a mount namespace.
 set -euo pipefail
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-# shellcheck source=bench/lines.bash
-. "$ROOT/bench/lines.bash"
-# shellcheck source=e2e/provider/kind/versions.sh
-. "$ROOT/e2e/provider/kind/versions.sh"
+# shellcheck source=bench/apiserver.bash
+. "$ROOT/bench/apiserver.bash"
 CLUSTERS=${CLUSTERS:-1000}
 SCALES=${SCALES:-20}
 OPERATOR=${OPERATOR:-$ROOT/build/release/bin/dvm-operator}
 FAKEHEAD=${FAKEHEAD:-$ROOT/build/release/operator/test/fakehead}
-API=$ROOT/operator/test/apiserver.sh
-LIMIT=600 # seconds; nothing here takes longer unless it hangs
 
 dir=$(mktemp -d "${TMPDIR:-/tmp}/dvm-bench-XXXXXX")
-operator='' heads='' manager=''
+operator='' heads=''
 at_end() {
     local pid
     trap '' INT TERM
     for pid in $operator $heads $manager; do kill -KILL "$pid" 2> /dev/null || true; done
-    "$API" stop "$dir/api" || true
+    stop_api
     [ -n "${KEEP:-}" ] || rm -rf "$dir"
 }
 trap at_end EXIT
 trap 'exit 130' INT TERM
 
-# --- the API server, by curl: kubectl would use more of the processor than the operator
-
-server() { sed -n 's/^ *server: //p' "$dir/api/kubeconfig" | head -n 1; }
-ask() { curl --noproxy '*' -sf -m "$LIMIT" --cacert "$dir/api/ca.crt" -H 'Authorization: Bearer test-admin' "$@"; }
-get() { ask "$url$1"; }
-# many FILE: sends the requests of a file of curl, eight at once; none may fail.
-many() {
-    curl --noproxy '*' -sS -Z --parallel-max 8 --fail-early -K "$1" > "$dir/many.log" 2>&1 || { tail -n 5 "$dir/many.log" >&2; return 1; }
-}
-# request METHOD PATH TYPE BODY: an entry of such a file; the body is read from standard input.
-entries() { # of lines "METHOD PATH TYPE BODY"
-    awk -v url="$url" -v ca="$dir/api/ca.crt" '{
-        body = $0; sub(/^[^ ]+ [^ ]+ [^ ]+ /, "", body); gsub(/\\/, "\\\\", body); gsub(/"/, "\\\"", body)
-        printf "%srequest = %s\nurl = \"%s%s\"\nheader = \"Content-Type: %s\"\ndata = \"%s\"\n", (NR > 1 ? "next\n" : ""), $1, url, $2, $3, body
-        printf "header = \"Authorization: Bearer test-admin\"\ncacert = \"%s\"\nfail\nsilent\noutput = /dev/null\n", ca }'
-}
-# count COLLECTION: number of its objects in the namespace, without reading them.
-count() {
-    get "/$1?limit=1" | jq '.metadata.remainingItemCount as $more | (.items | length) + ($more // 0)'
-}
-SETS=apis/apps/v1/namespaces/bench/statefulsets
-PODS=api/v1/namespaces/bench/pods
 DVMS=apis/dvm.openpmix.io/v1alpha1/namespaces/bench/dvmclusters
-
-until_true() {
-    local deadline=$((SECONDS + LIMIT))
-    until "$@"; do
-        [ "$SECONDS" -lt "$deadline" ] || { echo "bench: not true in $LIMIT s: $*" >&2; tail -n 5 "$dir/operator.log" >&2; return 1; }
-        sleep "${PAUSE:-0.2}"
-    done
-}
-now_ms() { local t=${EPOCHREALTIME/[.,]/}; printf '%s' $((t / 1000)); }
-
-start_api() {
-    SERVICE_RANGE=10.0.0.0/16 "$API" start "$dir/api" > /dev/null
-    url=$(server)
-    ask -X POST -H 'Content-Type: application/yaml' --data-binary "@$ROOT/crds/dvm.openpmix.io_dvmclusters.yaml" -o /dev/null \
-        "$url/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    ask -X POST -H 'Content-Type: application/json' -o /dev/null -d '{"metadata": {"name": "bench"}}' "$url/api/v1/namespaces"
-    until_true get "/$DVMS" > /dev/null 2>&1
-    [ -x "$BIN_DIR/kube-controller-manager" ] || return 0
-    "$BIN_DIR/kube-controller-manager" --kubeconfig "$dir/api/kubeconfig" --leader-elect=false --kube-api-qps 500 --kube-api-burst 1000 \
-        --controllers=statefulset-controller,garbage-collector-controller,disruption-controller --concurrent-statefulset-syncs 20 \
-        --bind-address 127.0.0.1 --secure-port 0 --cert-dir "$dir/api" > "$dir/manager.log" 2>&1 &
-    manager=$!
-}
 
 # --- the operator
 
@@ -107,12 +58,6 @@ at_rest() {
     [ "$(metric dvm_operator_queue_depth)" = 0 ] && [ "$(requests)" -le $((before + 5)) ]
 }
 heads_up() { [ "$(metric dvm_operator_cluster_head_up)" -ge "$CLUSTERS" ]; }
-memory() {
-    sleep 6 # freed memory is given back some seconds after a pass
-    awk '/^Rss:/ {rss = $2} /^Pss:/ {pss = $2} /^Private_(Clean|Dirty):/ {private += $2} /^Anonymous:/ {anon = $2}
-        END {printf "{\"rss_kib\": %d, \"pss_kib\": %d, \"private_kib\": %d, \"anonymous_kib\": %d}", rss, pss, private, anon}' "/proc/$operator/smaps_rollup"
-}
-cpu_us() { cat "/proc/$operator/task/"*/schedstat | awk '{sum += $1} END {printf "%d", sum / 1000}'; }
 
 # --- the clusters
 
@@ -183,10 +128,10 @@ scale_one() {
         "$url/$SETS?watch=1&fieldSelector=metadata.name%3Db$1")
     watcher=$!
     until_scaled "$(($2 - 1))" # it tells first what there is
-    t0=$(now_ms) cpu0=$(cpu_us)
+    t0=$(now_ms) cpu0=$(cpu_us "$operator")
     ask -X PATCH -H 'Content-Type: application/merge-patch+json' -o /dev/null -d "{\"spec\": {\"replicas\": $2}}" "$url/$DVMS/b$1"
     until_scaled "$2"
-    cpu1=$(cpu_us) t1=$(now_ms)
+    cpu1=$(cpu_us "$operator") t1=$(now_ms)
     kill "$watcher"
     exec {watch}<&-
     echo $((t1 - t0)) >> "$dir/scale.ms"
@@ -194,9 +139,9 @@ scale_one() {
 }
 tell_scales() {
     local i cpu0 rate
-    cpu0=$(cpu_us)
+    cpu0=$(cpu_us "$operator")
     sleep 10
-    rate=$(($(cpu_us) - cpu0))
+    rate=$(($(cpu_us "$operator") - cpu0))
     emit operator-idle clusters "$CLUSTERS" cpu_ms_per_s "$(awk "BEGIN {printf \"%.2f\", $rate / 10000}")"
     : > "$dir/scale.ms"
     : > "$dir/scale.cpu"
@@ -205,28 +150,29 @@ tell_scales() {
         cpu_ms "$(median < "$dir/scale.cpu" | awk '{printf "%.2f", $1 / 1000}')"
 }
 
-start_api
+start_api "$ROOT/crds/dvm.openpmix.io_dvmclusters.yaml"
+until_true get "/$DVMS" > /dev/null 2>&1
 { cat /etc/hosts && addresses | awk '{print $2 " b" $1 "-head.bench.svc"}'; } > "$dir/hosts"
 start_operator
 sleep 5
-emit operator-memory clusters 0 memory "$(memory)"
-t0=$(now_ms) cpu0=$(cpu_us) before=$(requests)
+emit operator-memory clusters 0 memory "$(memory "$operator")"
+t0=$(now_ms) cpu0=$(cpu_us "$operator") before=$(requests)
 make_clusters
 until_true children_exist
 ms=$(($(now_ms) - t0))
 until_true at_rest
 emit operator-create clusters "$CLUSTERS" children_exist_ms "$ms" requests_per_cluster "$(awk "BEGIN {printf \"%.2f\", ($(requests) - $before) / $CLUSTERS}")" \
-    cpu_ms "$((($(cpu_us) - cpu0) / 1000))" by_verb "$(by_verb)" controller_manager "${manager:+yes}"
-emit operator-memory clusters "$CLUSTERS" pods 0 heads 0 memory "$(memory)"
+    cpu_ms "$((($(cpu_us "$operator") - cpu0) / 1000))" by_verb "$(by_verb)" controller_manager "${manager:+yes}"
+emit operator-memory clusters "$CLUSTERS" pods 0 heads 0 memory "$(memory "$operator")"
 [ -n "$manager" ] || make_pods
 until_true pods_exist
 until_true at_rest
-emit operator-memory clusters "$CLUSTERS" pods $((3 * CLUSTERS)) heads 0 memory "$(memory)"
+emit operator-memory clusters "$CLUSTERS" pods $((3 * CLUSTERS)) heads 0 memory "$(memory "$operator")"
 start_heads
 run_pods
 until_true heads_up
 until_true at_rest
-emit operator-memory clusters "$CLUSTERS" pods $((3 * CLUSTERS)) heads "$CLUSTERS" memory "$(memory)" requests_per_cluster "$(awk "BEGIN {printf \"%.2f\", $(requests) / $CLUSTERS}")" by_verb "$(by_verb)"
+emit operator-memory clusters "$CLUSTERS" pods $((3 * CLUSTERS)) heads "$CLUSTERS" memory "$(memory "$operator")" requests_per_cluster "$(awk "BEGIN {printf \"%.2f\", $(requests) / $CLUSTERS}")" by_verb "$(by_verb)"
 tell_scales
 stop_operator
 t0=$(now_ms)
@@ -235,4 +181,4 @@ synced=$(($(now_ms) - t0))
 until_true heads_up
 up=$(($(now_ms) - t0))
 until_true at_rest
-emit operator-restart clusters "$CLUSTERS" synced_ms "$synced" heads_up_ms "$up" cpu_ms "$(($(cpu_us) / 1000))" requests "$(requests)" memory "$(memory)" by_verb "$(by_verb)"
+emit operator-restart clusters "$CLUSTERS" synced_ms "$synced" heads_up_ms "$up" cpu_ms "$(($(cpu_us "$operator") / 1000))" requests "$(requests)" memory "$(memory "$operator")" by_verb "$(by_verb)"
