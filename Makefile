@@ -206,7 +206,7 @@ $(foreach v,asan cov mutant,$(eval $(patsubst %,$(BUILD)/$(v)/dvm/protocol/core/
 # The tests of transfers share two ends and the links between them.
 $(foreach v,asan cov mutant,$(eval $(patsubst %.c,$(BUILD)/$(v)/%,$(wildcard dvm/protocol/transfer/test/test_*.c)): $(BUILD)/$(v)/dvm/protocol/transfer/test/pair.o $(BUILD)/$(v)/dvm/protocol/transfer/test/phases.o))
 # The clock of these stands until they move it.
-$(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/pmix/test/test_server dvm/host/pmix/test/test_watch dvm/host/net/test/test_net_silent dvm/host/net/test/test_net_limits dvm/host/ctl/test/test_limits dvm/host/records/test/test_write_behind operator/cache/test/test_cache operator/cache/test/test_queue operator/kube/test/test_retry operator/dvm/test/test_dvm operator/lease/test/test_lease operator/reconcile/test/test_headlink operator/reconcile/test/test_shortage): $(BUILD)/asan/base/loop/test/clock.o
+$(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/pmix/test/test_server dvm/host/pmix/test/test_watch dvm/host/net/test/test_net_silent dvm/host/net/test/test_net_limits dvm/host/ctl/test/test_limits dvm/host/records/test/test_write_behind operator/cache/test/test_cache operator/cache/test/test_queue operator/kube/test/test_retry operator/dvm/test/test_dvm operator/lease/test/test_lease operator/reconcile/test/test_headlink operator/reconcile/test/test_resync operator/reconcile/test/test_shortage): $(BUILD)/asan/base/loop/test/clock.o
 # These connect a crowd, and read the budgets of the ports.
 LIMITS := $(patsubst %,$(BUILD)/asan/dvm/host/%,net/test/test_net_limits ctl/test/test_limits)
 $(LIMITS): $(BUILD)/asan/base/door/test/crowd.o

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <netdb.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 
 #define LINES 3000 /* more bytes in all than may wait */
@@ -110,6 +111,52 @@ static void a_stream_is_reported_line_by_line(void **state)
     assert_int_equal(w.lines, 4);
     assert_string_equal(w.body, "one|two||three|");
     assert_int_equal(w.status, 200);
+    teardown(&w);
+}
+
+#define FDS_MAX 64
+
+/* The connection to this port of 127.0.0.1; -1: there is none. */
+static int connected_socket(int port)
+{
+    for (int fd = 0; fd < FDS_MAX; fd++) {
+        struct sockaddr_in peer;
+        socklen_t len = sizeof(peer);
+
+        if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 && peer.sin_family == AF_INET &&
+            ntohs(peer.sin_port) == port)
+            return fd;
+    }
+    return -1;
+}
+
+static void assert_option(int fd, int level, int name)
+{
+    int value = 0;
+    socklen_t len = sizeof(value);
+
+    assert_int_equal(getsockopt(fd, level, name, &value, &len), 0);
+    assert_int_not_equal(value, 0);
+}
+
+static void assert_socket_options(struct world *w)
+{
+    int fd = connected_socket(w->server.port);
+
+    assert_option(fd, IPPROTO_TCP, TCP_NODELAY);
+    assert_option(fd, SOL_SOCKET, SO_KEEPALIVE);
+    w->on_line_do = NULL;
+}
+
+static void a_stream_sends_without_delay_and_notices_a_peer_that_vanishes(void **state)
+{
+    struct world w;
+
+    setup_stream(&w, serve_lines);
+    w.on_line_do = assert_socket_options;
+    start_stream(&w, options(&w));
+    run(&w);
+    assert_null(w.on_line_do);
     teardown(&w);
 }
 
@@ -529,6 +576,7 @@ int main(void)
         TWICE(a_stream_that_is_refused_has_an_answer_like_any_other),
         TWICE(a_stream_is_reported_line_by_line),
         TWICE(a_stream_that_ends_within_a_line_is_broken),
+        TWICE(a_stream_sends_without_delay_and_notices_a_peer_that_vanishes),
         TWICE(a_line_over_the_limit_ends_the_stream),
         TWICE(a_line_in_many_chunks_over_the_limit_ends_the_stream),
         TWICE(a_stream_without_headers_times_out),
