@@ -179,8 +179,10 @@ has_size() { equal "the size" "$(replicas_of "$X")" "$1"; }
     start_jobs
     uid=$(uid_of "$X-head-0")
     hang_node "$node" "$uid"
+    eventually 60 "the head's silence is shown" head_is_silent
     eventually 180 "its pod is another one" has_other_head "$uid"
     eventually 60 "the next head answers" has_next_head
+    eventually 60 "jobs can start again" head_answers
     signal_pod CONT "$node" "$uid" > /dev/null
     end_jobs
     mpi_over 3
@@ -189,6 +191,12 @@ has_size() { equal "the size" "$(replicas_of "$X")" "$1"; }
     nothing_else_happened 3
     mpi_over 3
 }
+
+head_is_silent() {
+    equal Available "$(condition Available) $(condition Available reason)" "False HeadUnreachable" &&
+        [ "$(dvm .status.lastHeadContact)" != null ]
+}
+head_answers() { equal Available "$(condition Available)" True && equal "the last contact" "$(dvm .status.lastHeadContact)" null; }
 
 teardown() {
     end_hang
