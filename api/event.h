@@ -9,6 +9,10 @@
  * {"type": "Beat", "boundJobs": 2}. The running jobs that the end of the head's process would end.
  * They have no number: they are no events. */
 #define API_BEAT "Beat"
+/* The type of the line that follows the kept events if the call has view=1:
+ * {"type": "View", "dvm": {…}}. The same view as that of GET /v1/dvm, at this place of the stream.
+ * A head does not send a view of more than 512 KiB so. */
+#define API_VIEW "View"
 
 /* {"incarnation": "5f3a…", "number": 12, "timeMs": …, "type": "CampaignComplete", "campaign": {…}}
  * {"incarnation": …, "number": 13, "timeMs": …, "type": "DaemonDeparted", "vpid": 5, "epoch":

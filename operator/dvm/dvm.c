@@ -164,18 +164,35 @@ static void note_line(struct dvm_client *c, bool empty)
         loop_timer_arm(c->silence, QUICK_SILENCE_MS);
 }
 
+static bool has_type(const json_t *o, const char *type)
+{
+    const char *word = json_string_value(json_object_get(o, "type"));
+
+    return word && strcmp(word, type) == 0;
+}
+
 /* True if the line is the head's sign of life with the number of jobs that its end would end. */
 static bool take_beat(struct dvm_client *c, const json_t *o)
 {
-    const char *type = json_string_value(json_object_get(o, "type"));
     const json_t *bound = json_object_get(o, "boundJobs");
     json_int_t n = json_integer_value(bound);
 
-    if (!type || strcmp(type, API_BEAT) != 0)
+    if (!has_type(o, API_BEAT))
         return false;
     note_line(c, true);
     if (c->opts.on_beat && json_is_integer(bound) && n >= 0)
         c->opts.on_beat(n < UINT32_MAX ? (uint32_t)n : UINT32_MAX, c->opts.arg);
+    return true;
+}
+
+/* True if the line is the head's view. */
+static bool take_view(struct dvm_client *c, const json_t *o)
+{
+    if (!has_type(o, API_VIEW))
+        return false;
+    note_line(c, false);
+    if (c->opts.on_view)
+        c->opts.on_view(json_object_get(o, "dvm"), c->opts.arg);
     return true;
 }
 
@@ -188,7 +205,7 @@ static void on_line(char *line, size_t len, void *arg)
 
     c->failures = 0;
     json_t *o = len ? json_loadb(line, len, 0, &jerr) : NULL;
-    if (len == 0 || take_beat(c, o)) {
+    if (len == 0 || take_beat(c, o) || take_view(c, o)) {
         if (len == 0)
             note_line(c, true);
         json_decref(o);
@@ -265,10 +282,10 @@ static void follow_events(void *arg)
     struct err err = {0};
     struct http_peer peer = peer_of(c);
     FREE_AUTO char *incarnation = http_escape(c->incarnation);
-    FREE_AUTO char *url = c->number > 0 ? xasprintf("%s/v1/events?beat=jobs&incarnation=%s"
+    FREE_AUTO char *url = c->number > 0 ? xasprintf("%s/v1/events?beat=jobs&view=1&incarnation=%s"
                                                     "&from=%" PRIu64,
                                                     c->base, incarnation, c->number + 1)
-                                        : xasprintf("%s/v1/events?beat=jobs", c->base);
+                                        : xasprintf("%s/v1/events?beat=jobs&view=1", c->base);
     struct http_call_opts o = {.method = "GET",
                                .url = url,
                                .peer = &peer,

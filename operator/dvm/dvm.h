@@ -29,8 +29,12 @@ struct dvm_client_opts {
     void (*on_event)(const struct api_event *e, void *arg);
     /* The number of jobs that the head's end would end, every 4 s. Older heads do not tell it. */
     void (*on_beat)(uint32_t bound_jobs, void *arg);
-    /* up: the stream is open, and the owner reads what it has missed by dvm_client_get_dvm(). Not
-     * up: the stream broke, or the first attempt failed. Later failures are not reported. */
+    /* The body of an answer to GET /v1/dvm, soon after the stream is open. Older heads do not send
+     * it, nor does one with many members. */
+    void (*on_view)(const json_t *dvm, void *arg);
+    /* up: the stream is open, and the owner reads what it has missed by dvm_client_get_dvm() if no
+     * view comes. Not up: the stream broke, or the first attempt failed. Later failures are not
+     * reported. */
     void (*on_link)(bool up, const char *why, void *arg);
     void *arg;
 };

@@ -9,8 +9,8 @@
  * HEADLINK_PATIENCE_MS (connecting); down.
  *
  * Invariants: the view is that of the present incarnation; it is missing while the stream is down.
- * An event with a campaign changes the view at once; after any event the view is read again, once
- * for a burst of events.
+ * The head sends its view when the stream begins. An event with a campaign changes the view at
+ * once; after any event the view is read again, once for a burst of events.
  *
  * Failures: a view that cannot be read is asked for again with back-off (DVM_BACKOFF), or
  * when an event comes. A broken stream is reported as down only after the patience has passed, so a
@@ -83,30 +83,53 @@ static void read_later(struct headlink *h)
     loop_timer_arm(h->reread, backoff_pause_ms(&DVM_BACKOFF, h->failures++, backoff_dice()));
 }
 
-static void on_view(int status, const json_t *body, const struct err *err, void *arg)
+static int take_view(struct headlink *h, const json_t *body, struct err *err)
 {
-    struct headlink *h = arg;
-    struct err why = {0};
     struct view *v = xcalloc(1, sizeof(*v));
 
-    h->reading = false;
-    if (status != 200 || api_dvm_decode(body, &v->dvm, &why)) {
-        h->on_warning(VIEW_NOT_READ, status == 200 ? why.msg : err->msg, h->arg);
+    if (api_dvm_decode(body, &v->dvm, err)) {
         free(v);
-        if (h->up)
-            read_later(h);
-        return;
+        return -1;
     }
-    h->failures = 0;
     v->refs = 1;
+    h->failures = 0;
     if (h->up) {
         set_view(h, v);
         loop_timer_disarm(h->patience);
     } else {
         headlink_view_release(v);
     }
+    return 0;
+}
+
+static void on_answer(int status, const json_t *body, const struct err *err, void *arg)
+{
+    struct headlink *h = arg;
+    struct err why = {0};
+
+    h->reading = false;
+    if (status != 200 || take_view(h, body, &why)) {
+        h->on_warning(VIEW_NOT_READ, status == 200 ? why.msg : err->msg, h->arg);
+        if (h->up)
+            read_later(h);
+        return;
+    }
     if (h->dirty && h->up)
         loop_timer_arm(h->reread, HEADLINK_GATHER_MS);
+    h->on_change(h->arg);
+}
+
+/* The stream has sent it, before all events that the link has not seen. */
+static void on_view(const json_t *dvm, void *arg)
+{
+    struct headlink *h = arg;
+    struct err why = {0};
+
+    if (take_view(h, dvm, &why)) {
+        h->on_warning(VIEW_NOT_READ, why.msg, h->arg);
+        return;
+    }
+    loop_timer_disarm(h->reread);
     h->on_change(h->arg);
 }
 
@@ -122,7 +145,7 @@ static void read_now(void *arg)
         return;
     }
     h->dirty = false;
-    if (dvm_client_get_dvm(h->client, on_view, h, &err)) {
+    if (dvm_client_get_dvm(h->client, on_answer, h, &err)) {
         h->on_warning(VIEW_NOT_READ, err.msg, h->arg);
         read_later(h);
         return;
@@ -279,7 +302,8 @@ static void on_link(bool up, const char *why, void *arg)
     if (up) {
         log_info("connected to the head head=%s", h->host);
         h->up = true;
-        headlink_reread(h);
+        h->dirty = h->reading;
+        loop_timer_arm(h->reread, HEADLINK_VIEW_MS);
         return;
     }
     if (!h->up) { /* a further attempt failed; the head is down since the first */
@@ -326,6 +350,7 @@ struct headlink *headlink_create(struct loop *loop, const struct headlink_opts *
                                 .gate = o->gate,
                                 .on_event = on_event,
                                 .on_beat = on_beat,
+                                .on_view = on_view,
                                 .on_link = on_link,
                                 .arg = h};
     h->client = dvm_client_create(loop, &d, err);

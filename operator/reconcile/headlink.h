@@ -9,6 +9,8 @@
 
 /* Time after which a stream that is not open counts as down. */
 #define HEADLINK_PATIENCE_MS 5000
+/* Time that the head has to send its view by the stream, before it is asked for it. */
+#define HEADLINK_VIEW_MS 500
 /* Time for which events are gathered before the view is read again. */
 #define HEADLINK_GATHER_MS 100
 

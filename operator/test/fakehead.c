@@ -316,9 +316,8 @@ static size_t fill_members(const struct fake *f, struct api_dvm_member **out)
     return n;
 }
 
-static void on_dvm(struct httpd_req *req, void *arg)
+static json_t *make_view(struct fake *f)
 {
-    struct fake *f = arg;
     struct api_dvm d = {.cluster = (char *)"t/x",
                         .version = 1,
                         .radix = 64,
@@ -333,8 +332,25 @@ static void on_dvm(struct httpd_req *req, void *arg)
 
     memcpy(d.incarnation, f->incarnation, sizeof(d.incarnation));
     d.nmembers = fill_members(f, &d.members);
-    httpd_reply_json(req, 200, api_dvm_encode(&d));
+    json_t *o = api_dvm_encode(&d);
     free(d.members);
+    return o;
+}
+
+static void on_dvm(struct httpd_req *req, void *arg)
+{
+    httpd_reply_json(req, 200, make_view(arg));
+}
+
+static void send_view(struct fake *f, struct httpd_stream *s)
+{
+    json_t *o = json_pack("{s:s, s:o}", "type", API_VIEW, "dvm", make_view(f));
+    FREE_AUTO char *text = json_dumps(o, JSON_COMPACT);
+    FREE_AUTO char *line = xasprintf("%s\n", text);
+
+    json_decref(o);
+    if (httpd_stream_send(s, line, strlen(line)))
+        log_warn("slow reader");
 }
 
 static void on_stream_closed(void *arg)
@@ -362,6 +378,8 @@ static void on_events(struct httpd_req *req, void *arg)
             httpd_stream_begin(req, "application/x-ndjson", on_stream_closed, &f->refs[i]);
         if (httpd_stream_send(f->streams[i], "\n", 1))
             log_warn("slow reader");
+        if (httpd_query(req, "view"))
+            send_view(f, f->streams[i]);
         return;
     }
     httpd_refuse(req, 503, "Busy", "too many streams");

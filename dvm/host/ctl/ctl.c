@@ -55,7 +55,8 @@ static void on_request(struct httpd_req *req, void *arg)
                              .id = httpd_param(req, "id"),
                              .incarnation = httpd_query(req, "incarnation"),
                              .from = httpd_query(req, "from"),
-                             .beat = httpd_query(req, "beat")};
+                             .beat = httpd_query(req, "beat"),
+                             .view = httpd_query(req, "view")};
     struct ctl_reply rp = {0};
     struct err err = {0};
 

@@ -18,6 +18,7 @@ struct ctl_request {
     const char *incarnation; /* of the query, or NULL */
     const char *from;        /* of the query, or NULL */
     const char *beat;        /* of the query, or NULL */
+    const char *view;        /* of the query, or NULL */
     json_t *body;            /* an object; NULL for verbs without a body */
 };
 
@@ -28,6 +29,7 @@ struct ctl_reply {
     bool stream;          /* status 200, followed by events from `stream_from` */
     uint64_t stream_from; /* 1.. */
     bool stream_beats;    /* a beat in place of empty lines */
+    bool stream_view;     /* the view follows the kept events */
     bool input;           /* the core got an input: its actions must be carried out */
 };
 

@@ -6,7 +6,8 @@
  * empty line, or a beat (api/event.h) if the call asks for it (beat=jobs).
  *
  * A stream first sends the kept events from the named one on, then each new event. If the call
- * names no event, the stream begins with the next one.
+ * names no event, the stream begins with the next one. A call over HTTPS with view=1 gets the view
+ * (api/event.h) between the kept events and the new ones.
  *
  * Invariant: the events of a stream are in order, and none is left out.
  *
@@ -21,6 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
+
+#define VIEW_MAX (1u << 19) /* less than what a stream of httpd may have waiting */
 
 static int parse_number(const char *text, uint64_t *out)
 {
@@ -64,6 +67,7 @@ void ctl_get_events(struct ctl *ctl, const struct ctl_request *rq, struct ctl_re
     rp->stream = true;
     rp->stream_from = from;
     rp->stream_beats = rq->beat && strcmp(rq->beat, "jobs") == 0;
+    rp->stream_view = rq->view && strcmp(rq->view, "1") == 0;
 }
 
 /* --- the streams */
@@ -144,6 +148,23 @@ static bool send_up_to(struct ctl_stream *s, uint64_t last)
     return true;
 }
 
+/* A reader without the view reads it by GET /v1/dvm. */
+static void send_view(struct ctl_stream *s)
+{
+    struct api_dvm d = {0};
+    enum api_reason reason = API_REASON_NONE;
+    struct err err = {0};
+
+    if (core_dvm(s->ctl->core, &d, &reason, &err) < 0)
+        return;
+    json_t *o = json_pack("{s:s, s:o}", "type", API_VIEW, "dvm", api_dvm_encode(&d));
+    FREE_AUTO char *text = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    api_dvm_free(&d);
+    if (text && strlen(text) <= VIEW_MAX && send_line(s, text) < 0)
+        drop_reader(s);
+}
+
 void ctl_on_event(struct ctl *ctl, uint64_t number)
 {
     struct ctl_stream *s = ctl->streams;
@@ -166,7 +187,8 @@ void ctl_stream_http(struct ctl *ctl, struct httpd_req *req, const struct ctl_re
     if (!ctl->keepalive_armed)
         loop_timer_arm(ctl->keepalive, CTL_KEEPALIVE_MS);
     ctl->keepalive_armed = true;
-    send_up_to(s, core_event_next(ctl->core) - 1);
+    if (send_up_to(s, core_event_next(ctl->core) - 1) && rp->stream_view)
+        send_view(s);
 }
 
 void ctl_stream_local(struct ctl *ctl, uint64_t conn, const struct ctl_local *local, uint64_t from)

@@ -103,6 +103,15 @@ static void on_beat(uint32_t bound_jobs, void *arg)
     note(arg, word);
 }
 
+static void on_view(const json_t *dvm, void *arg)
+{
+    char word[32];
+
+    snprintf(word, sizeof(word), "view:%d",
+             (int)json_integer_value(json_object_get(dvm, "version")));
+    note(arg, word);
+}
+
 static void on_link(bool up, const char *why, void *arg)
 {
     struct world *w = arg;
@@ -135,6 +144,7 @@ static void get_events(struct httpd_req *req, void *arg)
     const char *incarnation = httpd_query(req, "incarnation"), *from = httpd_query(req, "from");
 
     assert_string_equal(httpd_peer(req)->role, "operator");
+    assert_string_equal(httpd_query(req, "view"), "1");
     snprintf(w->peer, sizeof(w->peer), "%.63s", httpd_peer(req)->name);
     snprintf(w->query, sizeof(w->query), "%s/%s", incarnation ? incarnation : "", from ? from : "");
     if (w->refuse_stream) {
@@ -245,6 +255,7 @@ static void start_client(struct world *w, const char *host, const char *ca)
                                 .key_pem = w->key,
                                 .on_event = on_event,
                                 .on_beat = on_beat,
+                                .on_view = on_view,
                                 .on_link = on_link,
                                 .arg = w};
     w->client = dvm_client_create(w->loop, &o, &err);
@@ -497,6 +508,20 @@ static void beats_report_the_bound_jobs_and_are_a_sign_of_life(void **state)
     teardown(&w);
 }
 
+static void a_view_is_no_event_and_a_sign_of_life(void **state)
+{
+    struct world w;
+
+    setup_heard(&w);
+    pass_time(&w, 3000);
+    say(&w, "{\"type\": \"View\", \"dvm\": {\"version\": 7}}\n");
+    run_until(&w, "up 5 view:7");
+    assert_true(dvm_client_silent_ms(w.client) < 3000);
+    say_event(&w, "abc", 6);
+    run_until(&w, "up 5 view:7 6");
+    teardown(&w);
+}
+
 static void a_head_with_slow_lines_is_not_down_after_eleven_seconds(void **state)
 {
     struct world w;
@@ -741,6 +766,7 @@ int main(void)
         cmocka_unit_test(a_lost_head_is_reported_once_and_a_poke_reconnects),
         cmocka_unit_test(a_head_that_falls_silent_after_quick_lines_is_down_within_eleven_seconds),
         cmocka_unit_test(beats_report_the_bound_jobs_and_are_a_sign_of_life),
+        cmocka_unit_test(a_view_is_no_event_and_a_sign_of_life),
         cmocka_unit_test(a_head_with_slow_lines_is_not_down_after_eleven_seconds),
         cmocka_unit_test(lines_keep_a_stream_open_and_forty_seconds_of_silence_end_it),
         cmocka_unit_test(a_request_carries_its_body_and_id),

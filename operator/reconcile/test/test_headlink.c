@@ -34,9 +34,11 @@ struct world {
     struct loop_timer *guard;
     uint64_t at_ms[READINGS_MAX]; /* when the head was asked for its view */
     int nreadings, wanted;
-    int warnings;
-    bool broken; /* the head refuses to show its view */
-    bool stopped;
+    int warnings, changes;
+    const char *first;  /* the first line of each stream */
+    const char *reason; /* of each warning */
+    bool broken;        /* the head refuses to show its view */
+    bool stopped, changed;
 };
 
 static void on_guard(void *arg)
@@ -59,9 +61,10 @@ static void on_closed(void *arg)
 
 static void get_events(struct httpd_req *req, void *arg)
 {
+    struct world *w = arg;
     struct httpd_stream *s = httpd_stream_begin(req, "application/x-ndjson", on_closed, arg);
 
-    assert_int_equal(httpd_stream_send(s, "\n", 1), 0);
+    assert_int_equal(httpd_stream_send(s, w->first, strlen(w->first)), 0);
 }
 
 static void get_dvm(struct httpd_req *req, void *arg)
@@ -84,6 +87,10 @@ static void get_dvm(struct httpd_req *req, void *arg)
 
 static void on_change(void *arg)
 {
+    struct world *w = arg;
+
+    w->changes++;
+    w->changed = true;
 }
 
 static void on_warning(const char *what, const char *why, void *arg)
@@ -91,7 +98,7 @@ static void on_warning(const char *what, const char *why, void *arg)
     struct world *w = arg;
 
     assert_string_equal(what, "the head's view is not read");
-    assert_non_null(strstr(why, "broken"));
+    assert_non_null(strstr(why, w->reason));
     w->warnings++;
 }
 
@@ -153,16 +160,22 @@ static void start_head_and_link(struct world *w)
     assert_non_null(w->link);
 }
 
-static void setup(struct world *w)
+static void setup_with(struct world *w, const char *first, bool broken)
 {
     struct err err = {0};
 
-    *w = (struct world){.broken = true};
+    *w = (struct world){.first = first, .reason = "broken", .broken = broken};
     w->loop = loop_create(&err);
     assert_non_null(w->loop);
     w->guard = loop_timer_create(w->loop, on_guard, w);
     loop_timer_arm(w->guard, GUARD_MS);
     start_head_and_link(w);
+}
+
+/* An older head, which does not send its view by the stream, and refuses to show it. */
+static void setup(struct world *w)
+{
+    setup_with(w, "\n", true);
 }
 
 static void teardown(struct world *w)
@@ -210,11 +223,56 @@ static void a_view_that_was_read_ends_the_back_off(void **state)
     teardown(&w);
 }
 
+#define VIEW                                                                                       \
+    "{\"type\": \"View\", \"dvm\": {\"incarnation\": \"0000000000000001\", \"cluster\": "          \
+    "\"ns/x\", "                                                                                   \
+    "\"version\": 1, \"radix\": 64, \"size\": {\"sequence\": 0, \"members\": 0}, \"events\": "     \
+    "{\"next\": 1}, \"members\": [], \"campaigns\": [], \"jobs\": []}}\n"
+
+static void a_head_that_sends_its_view_by_the_stream_is_not_asked_for_it(void **state)
+{
+    struct world w;
+    struct plan_head head;
+    struct view *view;
+
+    setup_with(&w, VIEW, false);
+    clock_run_until(w.loop, &w.changed);
+    clock_run_for(w.loop, 10 * HEADLINK_VIEW_MS);
+    headlink_look(w.link, &head, &view);
+    assert_int_equal(head.link, PLAN_LINK_UP);
+    assert_string_equal(view->dvm.incarnation, "0000000000000001");
+    headlink_view_release(view);
+    assert_int_equal(w.nreadings, 0);
+    assert_int_equal(w.changes, 1);
+    teardown(&w);
+}
+
+static void a_head_that_sends_no_view_or_a_malformed_one_is_asked_for_it(void **state)
+{
+    static const struct {
+        const char *first, *reason;
+    } heads[] = {{"\n", NULL},
+                 {"{\"type\": \"View\", \"dvm\": {}}\n", "incarnation"},
+                 {"{\"type\": \"View\"}\n", "no JSON value"}};
+
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        struct world w;
+
+        setup_with(&w, heads[i].first, false);
+        w.reason = heads[i].reason;
+        run_until_read(&w, 1);
+        assert_int_equal(w.warnings, i > 0);
+        teardown(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_view_that_cannot_be_read_is_asked_for_ever_more_rarely),
         cmocka_unit_test(a_view_that_was_read_ends_the_back_off),
+        cmocka_unit_test(a_head_that_sends_its_view_by_the_stream_is_not_asked_for_it),
+        cmocka_unit_test(a_head_that_sends_no_view_or_a_malformed_one_is_asked_for_it),
     };
 
     return cmocka_run_group_tests_name("headlink", tests, NULL, NULL);

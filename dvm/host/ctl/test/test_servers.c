@@ -5,6 +5,7 @@
 #include "base/buf/buf.h"
 
 #include <curl/curl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -378,6 +379,23 @@ static void a_stream_over_https_carries_an_event_as_a_line(void **state)
     assert_int_equal(a.text[a.len - 1], '\n');
 }
 
+static void the_view_stands_between_the_kept_events_and_the_new_ones(void **state)
+{
+    struct world *w = *state;
+    struct ask a = {
+        .w = w, .role = "operator", .method = "GET", .path = "/v1/events?view=1", .enough = 2};
+    FREE_AUTO char *path = xasprintf("/v1/events?incarnation=%s&from=%" PRIu64 "&view=1",
+                                     core_incarnation(w->core), core_event_next(w->core));
+    struct ask b = {.w = w, .role = "operator", .method = "GET", .path = path, .enough = 2};
+
+    assert_asked(&a, 200, "\"type\":\"Size\"");
+    assert_ptr_equal(strstr(a.text, "{\"type\":\"View\",\"dvm\":{"), a.text);
+    assert_asked(&b, 200, "\n{\"type\":\"View\",\"dvm\":{");
+    assert_non_null(strstr(b.text, "\"size\":{\"sequence\":9,\"members\":3"));
+    const char *size = strstr(b.text, "\"type\":\"Size\"");
+    assert_true(size && size < strchr(b.text, '\n'));
+}
+
 static void a_stream_that_its_reader_left_is_forgotten(void **state)
 {
     struct ask a = {
@@ -473,6 +491,7 @@ int main(void)
         HEAD(a_verb_without_a_body_takes_none_or_an_empty_object),
         HEAD(unknown_paths_and_methods_are_refused),
         HEAD(a_stream_over_https_carries_an_event_as_a_line),
+        HEAD(the_view_stands_between_the_kept_events_and_the_new_ones),
         HEAD(a_stream_that_its_reader_left_is_forgotten),
         HEAD(a_foreign_incarnation_is_answered_with_gone),
         HEAD(a_head_is_healthy_and_ready),
