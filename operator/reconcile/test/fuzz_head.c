@@ -70,6 +70,7 @@ static void take_line(const char *line, size_t len)
     if (!fake_http_find(true)) {
         clock_run_for(loop, PAUSE_MS);
         fake_http_open(fake_http_find(true));
+        clock_run_for(loop, HEADLINK_VIEW_MS);
     }
     clock_run_for(loop, HEADLINK_GATHER_MS);
 }
@@ -91,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     clock_turn(loop);
     fake_http_open(fake_http_find(true));
-    clock_turn(loop);
+    clock_run_for(loop, HEADLINK_VIEW_MS);
     for (const char *at = text; *at;) {
         size_t len = strcspn(at, "\n");
 
