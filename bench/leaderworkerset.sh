@@ -26,7 +26,7 @@ LWSS=apis/leaderworkerset.x-k8s.io/v1/namespaces/bench/leaderworkersets
 
 # The API server has no Services, so it calls the webhooks by an address. Its certificate is for 127.0.0.1.
 make_webhooks() {
-    local kind file
+    local kind
     for kind in mutating validating; do
         awk -v RS='---\n' -v kind="$kind" 'tolower($0) ~ "kind: " kind "webhook"' "$LWS_SOURCE/config/webhook/manifests.yaml" |
             awk -v port="$port" -v ca="$(base64 -w 0 "$dir/api/ca.crt")" '/^    service:/ {next} /^      name(space)?:/ {next}

@@ -34,7 +34,8 @@ static void free_cert(X509 **cert)
 #define BIO_AUTO __attribute__((cleanup(free_bio)))
 #define CERT_AUTO __attribute__((cleanup(free_cert)))
 
-#define KNOWN_MAX 128 /* of a cluster six certificates, or seven, and a reserve for clusters at once */
+/* Of a cluster six certificates, or seven. The operator works for 16 clusters at a time. */
+#define KNOWN_MAX 128
 
 static struct known {
     unsigned char *der;
