@@ -396,6 +396,39 @@ static void the_view_stands_between_the_kept_events_and_the_new_ones(void **stat
     assert_true(size && size < strchr(b.text, '\n'));
 }
 
+/* Of no daemon: it is complete at once. Its record has some 350 KB. */
+static void put_large_shrink(struct world *w, const char *id, uint64_t sequence)
+{
+    enum { TARGETS = 60000 };
+    struct api_campaign_request r = {.sequence = sequence,
+                                     .kind = API_KIND_SHRINK,
+                                     .deadline_s = -1,
+                                     .ntargets = TARGETS,
+                                     .targets = xcalloc(TARGETS, sizeof(*r.targets))};
+    struct api_campaign out = {0};
+    enum api_reason reason;
+
+    for (uint32_t i = 0; i < TARGETS; i++)
+        r.targets[i] = i + 5;
+    core_time(w->core, loop_now_ms(w->loop), loop_wall_ms());
+    assert_int_equal(core_campaign_put(w->core, id, &r, &out, &reason, NULL), 0);
+    assert_int_equal(out.phase, API_PHASE_COMPLETE);
+    api_campaign_free(&out);
+    free(r.targets);
+    on_drain(w);
+}
+
+static void a_view_that_is_too_large_for_a_stream_is_left_out(void **state)
+{
+    struct ask a = {
+        .w = *state, .role = "operator", .method = "GET", .path = "/v1/events?view=1", .enough = 1};
+
+    put_large_shrink(a.w, "a", 1);
+    put_large_shrink(a.w, "b", 2);
+    assert_asked(&a, 200, "\"type\":\"Size\"");
+    assert_null(strstr(a.text, "View"));
+}
+
 static void a_stream_that_its_reader_left_is_forgotten(void **state)
 {
     struct ask a = {
@@ -492,6 +525,7 @@ int main(void)
         HEAD(unknown_paths_and_methods_are_refused),
         HEAD(a_stream_over_https_carries_an_event_as_a_line),
         HEAD(the_view_stands_between_the_kept_events_and_the_new_ones),
+        HEAD(a_view_that_is_too_large_for_a_stream_is_left_out),
         HEAD(a_stream_that_its_reader_left_is_forgotten),
         HEAD(a_foreign_incarnation_is_answered_with_gone),
         HEAD(a_head_is_healthy_and_ready),
