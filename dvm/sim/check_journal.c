@@ -6,7 +6,7 @@
  * that do not depend on the head, the fold is replaced by a new one that begins with a snapshot.
  *
  * A state of n times STATE_SMALL bytes is compared after every n-th record, so that the cost of a
- * record stays bounded. */
+ * record stays bounded. Records that an heir has from a keeper: check_kept.c. */
 #include "dvm/sim/check_private.h"
 
 #include "dvm/protocol/head/head_state.h"

@@ -92,6 +92,8 @@ void sim_kept_step(struct sim *s); /* time has passed */
 bool sim_is_kept(const struct sim *s);
 /* The last head had records that this one cannot have: its keepers had not acknowledged them. */
 bool sim_knew_more(const struct sim *s);
+/* A keeper has answered this head on that connection, and was in sync at the last one's end. */
+bool sim_in_sync(const struct sim *s, uint64_t conn);
 /* A disk beside keepers is a volume. It has all records until it is lost, damaged or stalled, and
  * again from the next snapshot on. */
 bool sim_has_volume(const struct sim *s);
