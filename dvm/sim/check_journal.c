@@ -122,9 +122,13 @@ static void ignore_record(void *arg, const uint8_t *data, size_t len)
 void check_journal_aside(void *arg, const struct core *former)
 {
     const struct head *h = core_inspect_head(former);
+    struct check *c = arg;
 
-    if (h) /* it does not ask for records */
-        journal_stream_to(head_journal(h), ignore_record, arg);
+    if (!h) /* it asks for records */
+        return;
+    journal_stream_to(head_journal(h), ignore_record, c);
+    c->ran_on |= !sim_stopped(c->sim, SIM_FORMER);
+    c->two_heads |= c->ran_on;
 }
 
 static void fold_disk(struct check *c, const struct buf *records)

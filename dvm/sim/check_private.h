@@ -229,7 +229,8 @@ struct check {
     bool older;                      /* the head goes on with older records than others have seen */
     bool from_former; /* a former head has sent the frame, and the member knows its heir */
     bool left_before; /* the member was leaving before that frame */
-    bool two_heads;   /* a former head has run beside its heir */
+    bool two_heads;   /* a former head has run beside its heir, */
+    bool ran_on;      /* or before that one has begun: it was replaced while it ran */
     struct buf state_own, state_folded;
     uint64_t journal_random;
     size_t journal_skip; /* records until the next comparison */
