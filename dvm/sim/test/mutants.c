@@ -134,6 +134,7 @@ static const struct row rows[] = {
 /* Of these seeds, those whose head has keepers; half of them have a volume too. */
 static const struct row keeper_rows[] = {
     {"snapshot-only", "journal-is-the-state", 100, 0},
+    {"time-unkept", "journal-is-the-state", 100, 0},
     {"heir-ends-jobs", "jobs-survive", 100, 0},
     {"heir-forgets-jobs", "accepted-is-kept", 100, 0},
     {"keepers-late", "accepted-is-kept", 100, 1300},
