@@ -12,8 +12,7 @@
  *
  * Limits: only keepers are compared that were in sync when the former head ended. Groups of earlier
  * processes of the head are not known any more, nor are those of one that runs on after it was
- * replaced. What an heir adds with its first input is not
- * compared: nobody gets these records. */
+ * replaced. What an heir adds with its first input is not compared: nobody gets these records. */
 #include "dvm/sim/check_private.h"
 
 #include "dvm/protocol/head/head_state.h"

@@ -8,8 +8,7 @@
  * The disk belongs to the last process that was started. A former process runs on as SIM_FORMER,
  * with its connections. It ends at the first record that it cannot write, before the effects of
  * that record, as a daemon does that has lost its disk. One that runs when it is replaced goes on
- * without its disk. From time to time a snapshot replaces what
- * is on the disk.
+ * without its disk. From time to time a snapshot replaces what is on the disk.
  *
  * A head with keepers has its disk as a volume, which may be lost, damaged, or not written for some
  * time. Its records are then older than those of the head until a snapshot replaces them: when the
