@@ -46,7 +46,8 @@ struct heir {
     uint64_t kill_at;   /* the second time; 0: not */
     uint64_t beside_at; /* the head hangs or is cut off until then; 0: it is not */
     uint64_t resume_at; /* the former one; 0: not */
-    uint64_t heal_at;   /* the cut; 0: there is none */
+    uint64_t heal_at;   /* the cut ends; 0: there is none */
+    bool heals_soon;    /* after the heir has begun */
     uint64_t end_at;    /* the former one ends */
 };
 
@@ -165,6 +166,7 @@ static void begin_cut(struct heir *h)
                    (roll_dice(h, 2) ? roll_dice(h, 2000)
                                     : f.silence_ms + f.link_grace_ms + roll_dice(h, 2000));
     h->heal_at = h->beside_at + roll_dice(h, 2 * f.head_absence_ms);
+    h->heals_soon = roll_dice(h, 2);
     h->end_at = h->heal_at + 1 + roll_dice(h, roll_dice(h, 2) ? 2000 : 2 * f.head_absence_ms);
 }
 
@@ -287,16 +289,27 @@ static void wake_former(struct heir *h)
     sim_stop(h->sim, SIM_FORMER, false);
 }
 
+static void step_cut(struct heir *h)
+{
+    uint64_t now = sim_now(h->sim);
+
+    if (h->heal_at > now && h->heals_soon && !h->beside_at && sim_head(h->sim)) {
+        h->heals_soon = false;
+        h->heal_at = now + roll_dice(h, 3000);
+    }
+    if (h->heal_at && h->heal_at <= now) {
+        h->heal_at = 0;
+        sim_heal(h->sim);
+    }
+}
+
 static void step_former(struct heir *h)
 {
     uint64_t now = sim_now(h->sim);
 
     if (h->beside_at && h->beside_at <= now)
         replace_head(h);
-    if (h->heal_at && h->heal_at <= now) {
-        h->heal_at = 0;
-        sim_heal(h->sim);
-    }
+    step_cut(h);
     if (h->beside_at || !h->end_at)
         return;
     if (h->resume_at && h->resume_at <= now && !lacks_heir(h))
