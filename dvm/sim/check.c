@@ -403,15 +403,6 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
 
 /* --- after an event */
 
-/* Then it processes what this head broadcasts, and nothing of a former one. */
-static bool knows_head(const struct check *c, const struct members *m)
-{
-    const struct core *head = sim_head(c->sim);
-
-    return head && members_current(m, VPID_HEAD, c->head) &&
-           m->version <= core_inspect_members(head)->version;
-}
-
 static void check_digest_at(struct check *c, uint32_t vpid, const struct members *m)
 {
     size_t v = m->version;
@@ -425,8 +416,8 @@ static void check_digest_at(struct check *c, uint32_t vpid, const struct members
         c->digests[v] = check_digest(m);
         if (m->repairs > c->nodes[0].repairs)
             check_removed(c, v);
-    } else if (v && v < c->ndigests && c->digests[v] && c->digests[v] != check_digest(m) &&
-               (!c->older || knows_head(c, m))) {
+    } else if (v && !c->older && v < c->ndigests && c->digests[v] &&
+               c->digests[v] != check_digest(m)) {
         check_fail(c, "xcast-exactly-once",
                    "vpid %u has another table of members at version %llu than the head had", vpid,
                    (unsigned long long)v);

@@ -127,8 +127,8 @@ void check_journal_aside(void *arg, const struct core *former)
     if (!h) /* it asks for records */
         return;
     journal_stream_to(head_journal(h), ignore_record, c);
-    c->ran_on |= !sim_stopped(c->sim, SIM_FORMER);
-    c->two_heads |= c->ran_on;
+    if (!sim_stopped(c->sim, SIM_FORMER))
+        check_ran_on(c);
 }
 
 static void fold_disk(struct check *c, const struct buf *records)

@@ -86,6 +86,7 @@ struct seen_job {
     bool known, fits;    /* it fitted when the head accepted it */
     bool harmed;         /* its first failure has been seen */
     bool unsure;         /* it was ready for a debugger, by records that are older than its end */
+    bool shown;          /* its submitter had its name when the head was replaced */
     uint32_t home;
     UT_hash_handle hh;
 };
@@ -302,8 +303,9 @@ void check_records_given(struct check *c, uint64_t conn, struct cur *body);
 void check_records_taken(struct check *c);
 void check_kept_free(struct check *c);
 /* check_heir.c */
-void check_heir(struct check *c, struct core *head);         /* its first step */
-void check_revived(struct check *c, struct core *head);      /* an heir of an earlier incarnation */
+void check_ran_on(struct check *c);                     /* the head is replaced while it runs */
+void check_heir(struct check *c, struct core *head);    /* its first step */
+void check_revived(struct check *c, struct core *head); /* an heir of an earlier incarnation */
 void check_volume(struct check *c, const struct core *head); /* a head begins, with it or without */
 void check_one_head(struct check *c, uint32_t vpid);
 /* The frame is of a head that this member does not know yet. */

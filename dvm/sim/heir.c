@@ -152,6 +152,12 @@ static void begin_hang(struct heir *h)
     h->end_at = h->resume_at + 1 + roll_dice(h, 2 * f.head_absence_ms);
 }
 
+/* Of a former head, after the cut. */
+static uint64_t draw_rest(struct heir *h)
+{
+    return 1 + roll_dice(h, roll_dice(h, 2) ? 2000 : 2 * sim_faults(h->sim).head_absence_ms);
+}
+
 static void begin_cut(struct heir *h)
 {
     struct api_faults f = sim_faults(h->sim);
@@ -167,7 +173,7 @@ static void begin_cut(struct heir *h)
                                     : f.silence_ms + f.link_grace_ms + roll_dice(h, 2000));
     h->heal_at = h->beside_at + roll_dice(h, 2 * f.head_absence_ms);
     h->heals_soon = roll_dice(h, 2);
-    h->end_at = h->heal_at + 1 + roll_dice(h, roll_dice(h, 2) ? 2000 : 2 * f.head_absence_ms);
+    h->end_at = h->heal_at + draw_rest(h);
 }
 
 /* In a strict schedule a head that hangs uses more than the budget, so no other end precedes. */
@@ -296,6 +302,7 @@ static void step_cut(struct heir *h)
     if (h->heal_at > now && h->heals_soon && !h->beside_at && sim_head(h->sim)) {
         h->heals_soon = false;
         h->heal_at = now + roll_dice(h, 3000);
+        h->end_at = h->heal_at + draw_rest(h);
     }
     if (h->heal_at && h->heal_at <= now) {
         h->heal_at = 0;

@@ -113,8 +113,8 @@ size_t sim_callers(const struct sim *s, uint64_t inc, size_t *others);
 void sim_end_keepers(struct sim *s, bool all); /* the head ends with one of its keepers, or all */
 uint64_t sim_heirs(const struct sim *s);       /* how many processes of the head had records */
 void sim_midway_not(struct sim *s);
-/* The head becomes SIM_FORMER, with its connections; vpid 0 may be started. One that is stopped ends
- * at the next record that it cannot write, another one goes on. */
+/* The head becomes SIM_FORMER, with its connections; vpid 0 may be started. One that is stopped
+ * ends at the next record that it cannot write, another one goes on. */
 bool sim_set_aside(struct sim *s);
 void sim_end_former(struct sim *s);
 bool sim_from_former(struct sim *s, uint32_t vpid, uint64_t conn); /* the other end */
