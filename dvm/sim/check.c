@@ -226,6 +226,12 @@ static struct seen_left *note_left(struct check *c, const struct frame *f, struc
     return x;
 }
 
+/* A head that asks for records has no state. */
+static bool asks_for_records(const struct check *c, uint32_t vpid)
+{
+    return vpid == VPID_HEAD && !sim_head(c->sim);
+}
+
 static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *data, size_t len)
 {
     struct check *c = arg;
@@ -237,6 +243,8 @@ static void on_frame(void *arg, uint32_t vpid, uint64_t conn, const uint8_t *dat
     if (frame_decode(&cur, &f, NULL) < 0)
         return;
     check_former_frame(c, vpid, conn);
+    if (f.type == MSG_RECORDS && asks_for_records(c, vpid))
+        check_records_given(c, conn, &cur);
     if (f.type == MSG_LEFT)
         note_left(c, &f, &cur)->came = true;
     if (msg_is_routed(f.type) && f.dst != vpid)
@@ -373,6 +381,8 @@ static void on_action(void *arg, uint32_t vpid, const struct out_act *act)
         check_hops(c, vpid, &f);
         if (vpid == 0 && f.type == MSG_LAUNCH && f.src == 0)
             on_launch_frame(c, &f);
+        if (vpid == 0 && f.type == MSG_RECORDS)
+            check_group_sent(c, &cur);
         break;
     case OUT_GATHER:
         check_gathered(c, vpid, &act->gather);
@@ -437,7 +447,7 @@ static void check_complete(struct check *c, const struct core *head)
 
 static void begin_incarnation(struct check *c)
 {
-    c->older = c->two_heads = false;
+    c->older = c->two_heads = c->ran_on = false;
     c->unsure_jobs = 0;
     c->size_sequence = 0;
     c->ndigests = 0;
@@ -456,6 +466,8 @@ static void new_head(struct check *c, const struct core *core)
 {
     struct epoch now = core_inspect_epoch(core);
 
+    if (core_inherited(core))
+        check_records_taken(c);
     check_volume(c, core);
     if (core_inherited(core) && now.inc == c->head.inc) {
         check_heir(c, sim_head(c->sim));
@@ -547,12 +559,6 @@ static bool head_changed(struct check *c, const struct core *core)
     return true;
 }
 
-/* A head that asks for records has no state. */
-static bool asks_for_records(const struct check *c, uint32_t vpid)
-{
-    return vpid == VPID_HEAD && !sim_head(c->sim);
-}
-
 /* Within an input: after each message, and each step of the head. */
 static void on_step(void *arg, uint32_t vpid)
 {
@@ -620,6 +626,7 @@ struct check *check_create(struct sim *s)
     c->nlinks = sim_nlinks(s);
     c->next_event = 1;
     check_journal_create(c);
+    check_kept_create(c);
     sim_watch(s, &h);
     return c;
 }
@@ -644,6 +651,7 @@ void check_destroy(struct check *c)
     check_head_forget(c);
     check_loss_forget(c);
     check_journal_free(c);
+    check_kept_free(c);
     HASH_ITER(hh, c->hops, h, htmp)
     {
         HASH_DEL(c->hops, h);

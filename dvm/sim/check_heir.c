@@ -108,8 +108,20 @@ static void check_epoch(struct check *c, struct epoch now)
         check_fail(c, "one-head", "the heir has epoch %llu again", (unsigned long long)now.ctr);
 }
 
+void check_ran_on(struct check *c)
+{
+    struct seen_job *j;
+
+    c->ran_on = c->two_heads = true;
+    for (size_t i = 0; i < sim_njobs(c->sim); i++) {
+        HASH_FIND_STR(c->jobs, sim_job(c->sim, i)->nspace, j);
+        if (j)
+            j->shown = sim_job(c->sim, i)->accepted;
+    }
+}
+
 /* The former head knew more than its keepers, which nobody has seen; or no keeper is left that had
- * all. */
+ * all; or it has run on. */
 static void check_older(struct check *c, struct core *head)
 {
     struct seen_campaign *k, *tmp;
@@ -126,7 +138,8 @@ static void check_older(struct check *c, struct core *head)
         const struct sim_job *x = sim_job(c->sim, i);
 
         HASH_FIND_STR(c->jobs, x->nspace, j);
-        if (x->accepted && !x->done && j && !j->seen && sim_job_waits(c->sim, i) && !c->older)
+        if (x->accepted && !x->done && j && !j->seen && sim_job_waits(c->sim, i) && !c->older &&
+            (j->shown || !c->ran_on))
             check_fail(c, "accepted-is-kept", "the heir does not know job %s", x->nspace);
     }
     check_head_again(c, head);
@@ -140,7 +153,7 @@ static void note_older(struct check *c)
     check_gather_unsure(c);
 }
 
-void check_heir(struct check *c, struct core *head)
+static void check_inherited(struct check *c, struct core *head)
 {
     const struct head *h = core_inspect_head(head);
 
@@ -148,13 +161,23 @@ void check_heir(struct check *c, struct core *head)
         note_older(c);
     if (!c->older)
         check_epoch(c, core_inspect_epoch(head));
-    if (sim_has_keepers(c->sim) && (sim_knew_more(c->sim) || c->older)) {
+    if (sim_has_keepers(c->sim) && (sim_knew_more(c->sim) || c->older || c->ran_on)) {
         check_older(c, head);
         return;
     }
     check_campaigns(c, h);
     check_jobs(c, head);
     check_head_succeed(c);
+}
+
+/* It has what its predecessor had decided when it was replaced. It may lack what that one has
+ * decided since then. */
+void check_heir(struct check *c, struct core *head)
+{
+    check_inherited(c, head);
+    if (c->ran_on)
+        note_older(c);
+    c->ran_on = false;
 }
 
 void check_revived(struct check *c, struct core *head)
@@ -199,7 +222,8 @@ void check_volume(struct check *c, const struct core *head)
     (void)sim_callers(c->sim, c->head.inc, &others);
     if (sim_volume_taken(c->sim))
         check_taken(c, head);
-    else if (!core_inherited(head) && sim_volume_has_all(c->sim) && others == 0 && !c->older)
+    else if (!core_inherited(head) && sim_volume_has_all(c->sim) && others == 0 && !c->older &&
+             !c->ran_on)
         check_fail(c, "volume-is-last", "a new incarnation begins, the volume has all records");
 }
 

@@ -6,7 +6,7 @@
  * that do not depend on the head, the fold is replaced by a new one that begins with a snapshot.
  *
  * A state of n times STATE_SMALL bytes is compared after every n-th record, so that the cost of a
- * record stays bounded. */
+ * record stays bounded. Records that an heir has from a keeper: check_kept.c. */
 #include "dvm/sim/check_private.h"
 
 #include "dvm/protocol/head/head_state.h"
@@ -122,9 +122,13 @@ static void ignore_record(void *arg, const uint8_t *data, size_t len)
 void check_journal_aside(void *arg, const struct core *former)
 {
     const struct head *h = core_inspect_head(former);
+    struct check *c = arg;
 
-    if (h) /* it does not ask for records */
-        journal_stream_to(head_journal(h), ignore_record, arg);
+    if (!h) /* it asks for records */
+        return;
+    journal_stream_to(head_journal(h), ignore_record, c);
+    if (!sim_stopped(c->sim, SIM_FORMER))
+        check_ran_on(c);
 }
 
 static void fold_disk(struct check *c, const struct buf *records)

@@ -86,6 +86,7 @@ struct seen_job {
     bool known, fits;    /* it fitted when the head accepted it */
     bool harmed;         /* its first failure has been seen */
     bool unsure;         /* it was ready for a debugger, by records that are older than its end */
+    bool shown;          /* its submitter had its name when the head was replaced */
     uint32_t home;
     UT_hash_handle hh;
 };
@@ -153,6 +154,15 @@ struct seen_hops {
     UT_hash_handle hh;
 };
 
+struct seen_kept {             /* groups of records, at keepers */
+    struct seen_group *groups; /* [ngroups] that this process of the head has sent */
+    size_t ngroups;
+    uint64_t life;
+    struct buf given;   /* to a new head, by a keeper in sync, */
+    uint64_t conn, seq; /* on this connection, up to that group */
+    bool whole;         /* with this input */
+};
+
 struct seen_change { /* figures of the head that change with its state */
     uint64_t version, events, jobs, fence, complete;
 };
@@ -160,6 +170,7 @@ struct seen_change { /* figures of the head that change with its state */
 struct check {
     struct sim *sim;
     struct seen_change change;
+    struct seen_kept kept;
     char name[32];
     char text[512];
     struct seen_node nodes[SIM_NODES_MAX];
@@ -219,7 +230,8 @@ struct check {
     bool older;                      /* the head goes on with older records than others have seen */
     bool from_former; /* a former head has sent the frame, and the member knows its heir */
     bool left_before; /* the member was leaving before that frame */
-    bool two_heads;   /* a former head has run beside its heir */
+    bool two_heads;   /* a former head has run beside its heir, */
+    bool ran_on;      /* or before that one has begun: it was replaced while it ran */
     struct buf state_own, state_folded;
     uint64_t journal_random;
     size_t journal_skip; /* records until the next comparison */
@@ -283,9 +295,17 @@ void check_journal_aside(void *arg, const struct core *former);
 void check_journal_disk(struct check *c, const struct core *head, const struct out_records *group);
 void check_journal_free(struct check *c);
 struct seen_campaign *check_campaign_of(struct check *c, const char *id);
+/* check_kept.c */
+void check_kept_create(struct check *c);
+/* RECORDS: the head sends some, one that asks gets some; it begins with those of its last input. */
+void check_group_sent(struct check *c, struct cur *body);
+void check_records_given(struct check *c, uint64_t conn, struct cur *body);
+void check_records_taken(struct check *c);
+void check_kept_free(struct check *c);
 /* check_heir.c */
-void check_heir(struct check *c, struct core *head);         /* its first step */
-void check_revived(struct check *c, struct core *head);      /* an heir of an earlier incarnation */
+void check_ran_on(struct check *c);                     /* the head is replaced while it runs */
+void check_heir(struct check *c, struct core *head);    /* its first step */
+void check_revived(struct check *c, struct core *head); /* an heir of an earlier incarnation */
 void check_volume(struct check *c, const struct core *head); /* a head begins, with it or without */
 void check_one_head(struct check *c, uint32_t vpid);
 /* The frame is of a head that this member does not know yet. */

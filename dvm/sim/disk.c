@@ -7,8 +7,8 @@
  *
  * The disk belongs to the last process that was started. A former process runs on as SIM_FORMER,
  * with its connections. It ends at the first record that it cannot write, before the effects of
- * that record, as a daemon does that has lost its disk. From time to time a snapshot replaces what
- * is on the disk.
+ * that record, as a daemon does that has lost its disk. One that runs when it is replaced goes on
+ * without its disk. From time to time a snapshot replaces what is on the disk.
  *
  * A head with keepers has its disk as a volume, which may be lost, damaged, or not written for some
  * time. Its records are then older than those of the head until a snapshot replaces them: when the
@@ -50,7 +50,7 @@ static void put_group(struct sim *s, const struct out_records *group)
 bool sim_disk_put(struct sim *s, uint32_t vpid, const struct out_records *group)
 {
     if (vpid == SIM_FORMER)
-        return false;
+        return s->former_goes_on;
     if (s->opts.disk)
         put_group(s, group);
     return true;
@@ -186,9 +186,10 @@ bool sim_set_aside(struct sim *s)
 {
     struct node *head = &s->nodes[VPID_HEAD];
 
-    if (!head->core || !head->stopped)
+    if (!head->core || (!head->stopped && !sim_head(s)))
         return false;
     sim_end_former(s);
+    s->former_goes_on = !head->stopped;
     sim_kept_end(s, VPID_HEAD);
     s->nodes[SIM_FORMER] = *head;
     *head = (struct node){.life = head->life + 1, .wall_ms = head->wall_ms, .sim = s};

@@ -147,8 +147,14 @@ void sim_partition(struct sim *s, uint32_t vpid, uint8_t group)
     s->nodes[vpid].group = group;
 }
 
+bool sim_is_cut(const struct sim *s, uint32_t vpid)
+{
+    return s->nodes[vpid].group != 0;
+}
+
 void sim_heal(struct sim *s)
 {
+    s->nodes[SIM_FORMER].group = 0;
     for (uint32_t v = 0; v < s->opts.nodes; v++)
         s->nodes[v].group = 0;
     let_in(s, &s->blocked);

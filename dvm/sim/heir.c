@@ -13,7 +13,10 @@
  * The budget for that is a third of the head's absence. It begins anew when a head has run for as
  * long. A head that hangs is replaced after all members have noticed it: else they would stay with
  * it, since its connections work. With keepers its frames wait until the heir has begun. A member
- * that has not met the heir by then may follow it, and the checker permits what it decides. */
+ * that has not met the heir by then may follow it, and the checker permits what it decides.
+ *
+ * A head with keepers that is cut off runs on with the members on its side, and is replaced on the
+ * other one: at once, or after all have noticed. It ends some time after the cut. */
 #include "dvm/sim/heir.h"
 
 #include "dvm/sim/dice.h"
@@ -27,28 +30,32 @@
 #define ASKS_MS 5000   /* a new head, at most */
 #define ONE_OF 10      /* steps has an end of the head */
 #define AGAIN_MS 400
+#define CUT_GROUP 255 /* the head and the members on its side */
 
 struct heir {
     struct sim *sim;
     struct volume *volume; /* NULL: it has none */
     bool strict, keepers, lost, again, resting;
-    bool beside; /* also with keepers a former head wakes beside its heir */
+    bool beside; /* also with keepers a former head wakes beside its heir, */
+    bool cuts;   /* or is replaced while it is cut off */
     uint64_t rng, budget_ms;
     uint64_t gone_ms;   /* the head was not there for so long, of the budget */
     uint64_t down_at;   /* since then it is not there; 0: it is */
     uint64_t up_at;     /* its last start */
     uint64_t start_at;  /* 0: no start is due */
     uint64_t kill_at;   /* the second time; 0: not */
-    uint64_t beside_at; /* the head hangs until then; 0: it does not */
+    uint64_t beside_at; /* the head hangs or is cut off until then; 0: it is not */
     uint64_t resume_at; /* the former one; 0: not */
-    uint64_t end_at;    /* and ends */
+    uint64_t heal_at;   /* the cut ends; 0: there is none */
+    bool heals_soon;    /* after the heir has begun */
+    uint64_t end_at;    /* the former one ends */
 };
 
 const char *heir_name(enum heir_kind k)
 {
     static const char *const names[] = {
-        "killed",       "killed midway",     "killed twice",        "beside",
-        "records lost", "a keeper lost too", "all keepers lost too"};
+        "killed",       "killed midway",     "killed twice",         "beside",
+        "records lost", "a keeper lost too", "all keepers lost too", "cut off"};
 
     return names[k];
 }
@@ -73,7 +80,7 @@ bool heir_has_volume(uint64_t seed)
     return heir_has_keepers(seed) && dice_mix(seed + 0x766f6c75ull) % VOLUME_WITH == 0;
 }
 
-struct heir *heir_create(struct sim *s, uint64_t seed, bool strict, bool beside)
+struct heir *heir_create(struct sim *s, uint64_t seed, bool strict, unsigned generation)
 {
     struct heir *h;
 
@@ -82,7 +89,8 @@ struct heir *heir_create(struct sim *s, uint64_t seed, bool strict, bool beside)
     h = xcalloc(1, sizeof(*h));
     h->sim = s;
     h->strict = strict;
-    h->beside = beside;
+    h->beside = generation == 0 || generation >= 20;
+    h->cuts = generation == 0 || generation >= 21;
     h->keepers = heir_has_keepers(seed);
     h->rng = seed ^ 0x68656972ull;
     h->budget_ms = sim_faults(s).head_absence_ms / 3;
@@ -144,12 +152,36 @@ static void begin_hang(struct heir *h)
     h->end_at = h->resume_at + 1 + roll_dice(h, 2 * f.head_absence_ms);
 }
 
+/* Of a former head, after the cut. */
+static uint64_t draw_rest(struct heir *h)
+{
+    return 1 + roll_dice(h, roll_dice(h, 2) ? 2000 : 2 * sim_faults(h->sim).head_absence_ms);
+}
+
+static void begin_cut(struct heir *h)
+{
+    struct api_faults f = sim_faults(h->sim);
+    uint64_t odds = roll_dice(h, 3); /* none is on its side, a third, or half */
+
+    sim_partition(h->sim, VPID_HEAD, CUT_GROUP);
+    for (uint32_t v = 1; v < SIM_NODES_MAX; v++) {
+        if (sim_core(h->sim, v) && odds && roll_dice(h, 4 - odds) == 0)
+            sim_partition(h->sim, v, CUT_GROUP);
+    }
+    h->beside_at = sim_now(h->sim) + 1 +
+                   (roll_dice(h, 2) ? roll_dice(h, 2000)
+                                    : f.silence_ms + f.link_grace_ms + roll_dice(h, 2000));
+    h->heal_at = h->beside_at + roll_dice(h, 2 * f.head_absence_ms);
+    h->heals_soon = roll_dice(h, 2);
+    h->end_at = h->heal_at + draw_rest(h);
+}
+
 /* In a strict schedule a head that hangs uses more than the budget, so no other end precedes. */
 static bool may_hang(const struct heir *h)
 {
     struct api_faults f = sim_faults(h->sim);
 
-    return !sim_core(h->sim, SIM_FORMER) && !h->resume_at &&
+    return !sim_core(h->sim, SIM_FORMER) && !h->resume_at && !h->heal_at &&
            (!h->strict ||
             (!h->gone_ms && 2 * (f.silence_ms + f.link_grace_ms) < f.head_absence_ms));
 }
@@ -157,17 +189,17 @@ static bool may_hang(const struct heir *h)
 /* With a lost volume all jobs end. */
 static enum heir_kind draw_kind(struct heir *h)
 {
-    unsigned kinds = h->volume ? HEIR_KINDS : h->keepers ? HEIR_VOLUME : HEIR_KEEPER;
+    unsigned kinds = h->volume ? HEIR_CUT : h->keepers ? HEIR_VOLUME : HEIR_KEEPER;
     enum heir_kind k = (enum heir_kind)roll_dice(h, kinds);
 
     if (k == HEIR_NONE && roll_dice(h, 8))
         return h->volume ? HEIR_VOLUME : HEIR_KINDS;
-    return k;
+    return k == HEIR_BESIDE && h->keepers && h->cuts && roll_dice(h, 2) ? HEIR_CUT : k;
 }
 
 static bool loses_members(const struct heir *h, enum heir_kind k)
 {
-    return h->keepers && (k == HEIR_NONE || k == HEIR_KEEPER || k == HEIR_VOLUME);
+    return h->keepers && (k == HEIR_NONE || k >= HEIR_KEEPER);
 }
 
 enum heir_kind heir_draw(struct heir *h)
@@ -178,7 +210,7 @@ enum heir_kind heir_draw(struct heir *h)
         heir_waits(h) || (h->strict && left_ms(h) == 0))
         return HEIR_KINDS;
     k = draw_kind(h);
-    if ((k == HEIR_BESIDE && !may_hang(h)) || (h->strict && loses_members(h, k)))
+    if (((k == HEIR_BESIDE || k == HEIR_CUT) && !may_hang(h)) || (h->strict && loses_members(h, k)))
         return HEIR_KINDS;
     return k;
 }
@@ -199,6 +231,9 @@ static void begin_kind(struct heir *h, enum heir_kind k)
         return;
     case HEIR_BESIDE:
         begin_hang(h);
+        return;
+    case HEIR_CUT:
+        begin_cut(h);
         return;
     case HEIR_NONE:
         h->lost = true;
@@ -221,7 +256,7 @@ void heir_begin(struct heir *h, enum heir_kind k, char text[HEIR_TEXT_MAX])
 {
     begin_kind(h, k);
     snprintf(text, HEIR_TEXT_MAX, "the head: %s, the next one starts at %llu", heir_name(k),
-             (unsigned long long)(k == HEIR_BESIDE ? h->beside_at : h->start_at));
+             (unsigned long long)(h->beside_at ? h->beside_at : h->start_at));
 }
 
 static void end_former(struct heir *h)
@@ -230,11 +265,12 @@ static void end_former(struct heir *h)
     sim_end_former(h->sim);
 }
 
-/* Another part of the schedule may have ended it meanwhile. */
-static void replace_hung(struct heir *h)
+/* Another part of the schedule may have ended it meanwhile, or the cut. */
+static void replace_head(struct heir *h)
 {
     h->beside_at = 0;
-    if (!sim_set_aside(h->sim)) {
+    if (!(sim_stopped(h->sim, VPID_HEAD) || sim_is_cut(h->sim, VPID_HEAD)) ||
+        !sim_set_aside(h->sim)) {
         h->resume_at = h->end_at = 0;
         return;
     }
@@ -245,11 +281,12 @@ static void replace_hung(struct heir *h)
         end_former(h);
 }
 
-/* With keepers a former head that wakes before its heir begins is still the head: no member knows
- * another, and the heir takes its records. So it wakes beside a head, and ends with that one. */
+/* With keepers a former head that all can reach before its heir begins is still the head: no member
+ * knows another, and the heir takes its records. So it wakes beside a head, or is cut off until
+ * then, and ends with that one. */
 static bool lacks_heir(const struct heir *h)
 {
-    return h->keepers && !sim_head(h->sim);
+    return h->keepers && !sim_head(h->sim) && !sim_is_cut(h->sim, SIM_FORMER);
 }
 
 static void wake_former(struct heir *h)
@@ -258,12 +295,28 @@ static void wake_former(struct heir *h)
     sim_stop(h->sim, SIM_FORMER, false);
 }
 
+static void step_cut(struct heir *h)
+{
+    uint64_t now = sim_now(h->sim);
+
+    if (h->heal_at > now && h->heals_soon && !h->beside_at && sim_head(h->sim)) {
+        h->heals_soon = false;
+        h->heal_at = now + roll_dice(h, 3000);
+        h->end_at = h->heal_at + draw_rest(h);
+    }
+    if (h->heal_at && h->heal_at <= now) {
+        h->heal_at = 0;
+        sim_heal(h->sim);
+    }
+}
+
 static void step_former(struct heir *h)
 {
     uint64_t now = sim_now(h->sim);
 
     if (h->beside_at && h->beside_at <= now)
-        replace_hung(h);
+        replace_head(h);
+    step_cut(h);
     if (h->beside_at || !h->end_at)
         return;
     if (h->resume_at && h->resume_at <= now && !lacks_heir(h))
@@ -341,4 +394,6 @@ void heir_end(struct heir *h)
         h->start_at = sim_now(h->sim);
     if (h->beside_at)
         h->beside_at = sim_now(h->sim);
+    if (h->heal_at)
+        h->heal_at = sim_now(h->sim);
 }

@@ -17,6 +17,8 @@ enum heir_kind {
     HEIR_NONE,   /* the records are lost, or all keepers with the head: a new incarnation begins */
     HEIR_KEEPER, /* with one of its keepers */
     HEIR_VOLUME, /* with all of its keepers, which leaves what its volume has */
+    /* Since generation 21: */
+    HEIR_CUT, /* it is cut off from members, runs on, and is replaced */
     HEIR_KINDS
 };
 
@@ -26,8 +28,8 @@ bool heir_has_disk(uint64_t seed);
 bool heir_has_keepers(uint64_t seed);
 bool heir_has_volume(uint64_t seed); /* beside keepers */
 /* Borrows the simulator. strict: no daemon may be lost, so the head is back before the limits of
- * its members. beside: a former head that members have kept records of wakes beside its heir. */
-struct heir *heir_create(struct sim *s, uint64_t seed, bool strict, bool beside);
+ * its members. The generation is that of the schedule (script.h). */
+struct heir *heir_create(struct sim *s, uint64_t seed, bool strict, unsigned generation);
 void heir_destroy(struct heir *h);
 enum heir_kind heir_draw(struct heir *h); /* HEIR_KINDS: none now */
 /* A fault of the volume, described in `text`; VOLUME_KINDS: none now. */

@@ -165,6 +165,15 @@ bool sim_knew_more(const struct sim *s)
     return s->kept.more && !(s->kept.taken && s->kept.volume);
 }
 
+bool sim_in_sync(const struct sim *s, uint64_t conn)
+{
+    for (size_t i = 0; i < s->kept.n; i++) {
+        if (s->kept.at[i].conn == conn)
+            return true;
+    }
+    return false;
+}
+
 /* --- the volume */
 
 uint64_t sim_volumes_taken(const struct sim *s)

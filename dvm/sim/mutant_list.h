@@ -180,6 +180,7 @@
     X(HOLD_ONE, "a shrink raises the fence by one, however many it removes")                       \
     X(KEEPERS_LATE, "messages of the head do not wait until its records are kept")                 \
     X(SNAPSHOT_ONLY, "a keeper drops the records that follow a snapshot")                          \
+    X(TIME_UNKEPT, "a keeper drops the head's time that begins a group")                           \
     X(NO_HAND_OVER, "SIGTERM ends the incarnation although members keep its records")              \
     X(ANY_KEEPER, "a new head takes the records of any keeper")                                    \
     X(AHEAD_TAKEN, "a new head takes records that a member is ahead of")                           \

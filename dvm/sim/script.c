@@ -756,7 +756,7 @@ static void begin_schedule(struct script *s)
                                   done_since(s, 15) ? OUTAGES : OUTAGE_INTERFACE);
     outage_drift(s->outage, done_since(s, 19));
     if (o.disk || o.keepers)
-        s->heir = heir_create(s->sim, s->opts.seed, s->profile < 2, done_since(s, 20));
+        s->heir = heir_create(s->sim, s->opts.seed, s->profile < 2, s->opts.generation);
     for (uint32_t v = 0; v < s->nodes; v++)
         sim_start(s->sim, v);
 }

@@ -24,7 +24,8 @@ struct script_opts {
      * (outage.h) and spawned jobs, 15: several addresses, interfaces that fail, late greetings,
      * 16: heads with a disk (heir.h), 17: volumes beside keepers (volume.h), 18: members that call
      * in the name of others (lie.h), 19: more lies, clocks that drift,
-     * 20: former heads beside heirs that have their records from keepers; 0: the newest. */
+     * 20: former heads beside heirs that have their records from keepers, 21: heads that are
+     * replaced while they are cut off; 0: the newest. */
     unsigned generation;
 };
 

@@ -92,6 +92,8 @@ void sim_kept_step(struct sim *s); /* time has passed */
 bool sim_is_kept(const struct sim *s);
 /* The last head had records that this one cannot have: its keepers had not acknowledged them. */
 bool sim_knew_more(const struct sim *s);
+/* A keeper has answered this head on that connection, and was in sync at the last one's end. */
+bool sim_in_sync(const struct sim *s, uint64_t conn);
 /* A disk beside keepers is a volume. It has all records until it is lost, damaged or stalled, and
  * again from the next snapshot on. */
 bool sim_has_volume(const struct sim *s);
@@ -111,7 +113,8 @@ size_t sim_callers(const struct sim *s, uint64_t inc, size_t *others);
 void sim_end_keepers(struct sim *s, bool all); /* the head ends with one of its keepers, or all */
 uint64_t sim_heirs(const struct sim *s);       /* how many processes of the head had records */
 void sim_midway_not(struct sim *s);
-/* The stopped head becomes SIM_FORMER, with its connections; vpid 0 may be started. */
+/* The head becomes SIM_FORMER, with its connections; vpid 0 may be started. One that is stopped
+ * ends at the next record that it cannot write, another one goes on. */
 bool sim_set_aside(struct sim *s);
 void sim_end_former(struct sim *s);
 bool sim_from_former(struct sim *s, uint32_t vpid, uint64_t conn); /* the other end */
@@ -136,6 +139,7 @@ void sim_links_even(struct sim *s);            /* all links are as fast as each 
 void sim_vanish(struct sim *s, uint32_t vpid); /* like a host without power: no peer sees a close */
 /* From now on no frame passes between daemons of different groups, until sim_heal(). */
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group);
+bool sim_is_cut(const struct sim *s, uint32_t vpid); /* it is not in the first group */
 void sim_heal(struct sim *s);
 /* Until then half of the connects take up to late_ms more; the greetings come as late. */
 void sim_hang_connects(struct sim *s, uint64_t until, uint64_t late_ms);

@@ -149,6 +149,7 @@ struct sim {
     size_t disk_snapshot; /* so many bytes of them in a snapshot */
     bool disk_stalled;    /* nothing is written */
     bool disk_lacks;      /* the last records, until a snapshot is written */
+    bool former_goes_on;  /* although it writes nothing */
     struct midway midway;
     struct kept kept;
     uint64_t heirs; /* processes of the head that had the records of another one */
