@@ -122,18 +122,23 @@ static void journals(const char *dir)
 {
     BUF_AUTO struct buf all = {0};
     BUF_AUTO struct buf snapshot = {0};
+    BUF_AUTO struct buf members = {0};
+    struct record r;
 
     make_folder(dir, "fuzz_journal");
     buf_init(&all, MSG_DATA_MAX);
     buf_init(&snapshot, MSG_DATA_MAX);
-    for (unsigned type = SAMPLE_FIRST; type < RECORD_TYPES; type++) {
-        struct record r = sample_record(type);
-
+    for (unsigned type = SAMPLE_FIRST; type < SAMPLE_END; type++) {
+        r = sample_record(type);
         put_record(&all, &r);
     }
     write_entry(dir, "fuzz_journal", "journal", &all);
     snapshot_of(&all, &snapshot);
     write_entry(dir, "fuzz_journal", "snapshot", &snapshot);
+    buf_init(&members, MSG_DATA_MAX);
+    r = sample_record(RECORD_MEMBERS);
+    put_record(&members, &r);
+    write_entry(dir, "fuzz_journal", "members", &members);
 }
 
 static void creds(const char *dir)

@@ -81,6 +81,12 @@ static int fold_accepted(struct job_table *t, const struct record_job *r, struct
     return 0;
 }
 
+static int fold_members(struct job_table *t, const struct record_members *r)
+{
+    t->last = r->last_name;
+    return 0;
+}
+
 static int fold_heir(struct job_table *t, const struct record_heir *r)
 {
     t->last += r->skipped;
@@ -260,6 +266,8 @@ static int fold_known(struct job_table *t, const struct record *r, struct err *e
 static int fold_record(void *state, const struct record *r, struct err *err)
 {
     switch (r->type) {
+    case RECORD_MEMBERS:
+        return fold_members(state, &r->members);
     case RECORD_HEIR:
         return fold_heir(state, &r->heir);
     case RECORD_JOB_ACCEPTED:
