@@ -222,7 +222,7 @@ static void note_seen(struct asking *a, const struct asking_caller *x)
 
 static void ask_caller(struct core *c, struct neighbour *k, struct peer_link *at, bool all)
 {
-    struct msg m = {.type = MSG_RECORDS_ASK, .records_ask = {all}};
+    struct msg m = {.type = MSG_RECORDS_ASK, .records_ask = {.all = all}};
     struct frame from = rml_from(c->rml);
 
     at->opened_ms = c->out.now_ms;

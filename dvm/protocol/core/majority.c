@@ -18,9 +18,9 @@
  * that has seen more is refused later, and joins anew. None is taken if two callers have another
  * table of the same head and version: one of the two is forged.
  *
- * Members know their epochs, hosts and slots, and the version. They know neither jobs of other
- * daemons nor campaigns: the jobs end (job_succession.c), and the epochs and names that the former
- * heads may have given are skipped in large steps.
+ * Members know their epochs, hosts and slots, and the version. They report their jobs later
+ * (job_adoption.c). They do not know campaigns, and epochs and names that the former heads may have
+ * given are skipped in large steps.
  *
  * Limit: two members that lie in the same way, or one that calls in two names, may be believed. The
  * keys that would show it are in their table. */
@@ -384,8 +384,8 @@ bool majority_inherit(struct core *c)
         return false;
     out_log(&c->out, LOG_LEVEL_WARN,
             "all records are lost: the table of version %llu is taken, and %u of its %u members "
-            "are here; jobs, "
-            "campaigns and published values of the former head end",
+            "are here; campaigns and published values are lost, and jobs go on if all their "
+            "daemons report them",
             (unsigned long long)best->table.version, count_present(a, &best->table),
             count_members(&best->table));
     return true;

@@ -228,6 +228,7 @@ static void an_heir_of_members_has_heirs_with_records(void **state)
     lose_records(s, 2);
     start_head(s);
     dvm_wait_wired(s, MEMBERS - 2, 60000);
+    sim_for(s, 5000); /* it accepts jobs when all members have reported theirs */
     job = sim_submit(s, 5, 2, 9000, 7);
     sim_for(s, 500);
     replace_head(s);

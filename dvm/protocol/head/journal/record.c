@@ -693,6 +693,15 @@ static void free_members(struct record *r)
     free(r->members.cluster);
 }
 
+static void put_nothing(struct buf *b, const struct record *r)
+{
+}
+
+static int get_nothing(struct cur *c, struct record *r, struct err *err)
+{
+    return 0;
+}
+
 /* --- all of them */
 
 static void free_nothing(struct record *r)
@@ -712,6 +721,7 @@ static const struct codec {
     [RECORD_ENDING] = {"ENDING", put_ending, get_ending, free_nothing},
     [RECORD_HEIR] = {"HEIR", put_heir, get_heir, free_heir},
     [RECORD_MEMBERS] = {"MEMBERS", put_members, get_members, free_members},
+    [RECORD_JOBS_ADOPTED] = {"JOBS_ADOPTED", put_nothing, get_nothing, free_nothing},
     [RECORD_SIZE] = {"SIZE", put_size, get_size, free_nothing},
     [RECORD_CPUS] = {"CPUS", put_cpus, get_cpus, free_cpus},
     [RECORD_ADMITTED] = {"ADMITTED", put_admitted, get_admitted, free_admitted},

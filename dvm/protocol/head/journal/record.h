@@ -63,6 +63,7 @@ enum record_type {
     RECORD_UNPUBLISHED,    /* values are removed: unpublished, read, or at their publisher's end */
     RECORD_CLOCK,          /* one moment by both clocks, later than BEGIN's */
     RECORD_MEMBERS, /* in the place of BEGIN: the members go on, the records before it are lost */
+    RECORD_JOBS_ADOPTED, /* after it: all jobs that go on without their records are accepted */
     RECORD_TYPES
 };
 

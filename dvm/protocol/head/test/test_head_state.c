@@ -449,10 +449,34 @@ static void a_table_of_members_begins_a_fold_and_follows_no_record(void **state)
     assert_refused(f, r, "epoch 2 after 1000004");
     assert_refused(f, sample_record(RECORD_OP_STARTED), "operation 1 after 7");
     assert_refused(f, sample_record(RECORD_OP_APPLIED), "version 1 after 7");
-    assert_refused(f, sample_record(RECORD_JOB_ACCEPTED), "job 1 after 16000064");
     snapshot_of(f, &snapshot);
     assert_int_equal(head_fold_take(g, snapshot.data, snapshot.len, &err), 0);
     assert_refused(g, r, "epoch 2 after 1000004");
+    head_fold_destroy(f);
+    head_fold_destroy(g);
+}
+
+static void jobs_of_lost_records_are_accepted_in_their_order_until_all_are(void **state)
+{
+    struct record first = sample_record(RECORD_JOB_ACCEPTED), second = first, later = first;
+    struct head_fold *f = head_fold_create(), *g = head_fold_create();
+    BUF_AUTO struct buf snapshot = {0};
+    struct err err = {0};
+
+    second.job.number = 16000064;
+    later.job.number = 16000065;
+    assert_refused(f, sample_record(RECORD_JOBS_ADOPTED), "no job is adopted");
+    must_take(f, RECORD_MEMBERS);
+    assert_refused(f, later, "job 16000065 after 0"); /* no former head has given it */
+    must_fold(f, &second);
+    assert_refused(f, first, "job 1 after 16000064");
+    assert_refused(f, second, "job 16000064 after 16000064");
+    snapshot_of(f, &snapshot);
+    assert_int_equal(head_fold_take(g, snapshot.data, snapshot.len, &err), 0);
+    must_take(g, RECORD_JOBS_ADOPTED);
+    assert_refused(g, sample_record(RECORD_JOBS_ADOPTED), "no job is adopted");
+    assert_refused(g, first, "job 1 after 16000064");
+    must_fold(g, &later);
     head_fold_destroy(f);
     head_fold_destroy(g);
 }
@@ -502,6 +526,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
         cmocka_unit_test(a_snapshot_after_other_records_is_refused),
         cmocka_unit_test(a_table_of_members_begins_a_fold_and_follows_no_record),
+        cmocka_unit_test(jobs_of_lost_records_are_accepted_in_their_order_until_all_are),
         cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),
     };
 
