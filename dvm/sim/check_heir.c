@@ -146,7 +146,7 @@ void check_heir(struct check *c, struct core *head)
 
     if (sim_has_keepers(c->sim) && !sim_is_kept(c->sim))
         note_older(c);
-    if (!c->older)
+    if (!c->older || job_adoption_waits(head_jobs(h)))
         check_epoch(c, core_inspect_epoch(head));
     if (sim_has_keepers(c->sim) && (sim_knew_more(c->sim) || c->older)) {
         check_older(c, head);

@@ -90,6 +90,12 @@ struct seen_job {
     UT_hash_handle hh;
 };
 
+struct seen_adoption { /* by a head without records, of jobs that run */
+    uint64_t life;
+    bool waits; /* for reports of jobs */
+    uint64_t since_ms;
+};
+
 struct seen_fit { /* a job that fitted when the head accepted it, of any head */
     char nspace[64];
     UT_hash_handle hh;
@@ -224,6 +230,7 @@ struct check {
     uint64_t journal_random;
     size_t journal_skip; /* records until the next comparison */
     size_t unsure_jobs;  /* the first ones, submitted before the head took older records */
+    struct seen_adoption adoption;
 };
 
 uint64_t check_digest(const struct members *m);
@@ -283,6 +290,8 @@ void check_journal_aside(void *arg, const struct core *former);
 void check_journal_disk(struct check *c, const struct core *head, const struct out_records *group);
 void check_journal_free(struct check *c);
 struct seen_campaign *check_campaign_of(struct check *c, const char *id);
+/* check_adoption.c */
+void check_adoption(struct check *c, struct core *head); /* after each input of the head */
 /* check_heir.c */
 void check_heir(struct check *c, struct core *head);         /* its first step */
 void check_revived(struct check *c, struct core *head);      /* an heir of an earlier incarnation */

@@ -100,7 +100,7 @@ static void a_job_that_a_daemon_reports_with_another_map_ends(void **state)
 }
 
 /* It has heard the job's end, as far as it knows. */
-static void a_job_that_one_of_its_daemons_does_not_report_ends(void **state)
+static void c21_a_job_that_one_of_its_daemons_does_not_report_ends(void **state)
 {
     struct sim *s = boot();
     size_t job = submit(s, 6, 60000, 0);
@@ -128,6 +128,20 @@ static void a_job_whose_client_is_lost_ends(void **state)
     sim_destroy(s);
 }
 
+/* The daemon of the client has heard the end of the job. */
+static void c21_a_job_for_which_no_client_waits_ends(void **state)
+{
+    struct sim *s = boot();
+    size_t job = submit(s, 6, 60000, 0);
+
+    sim_for(s, 500);
+    sim_core(s, 5)->clients->done = true;
+    replace_all(s);
+    sim_for(s, 20000);
+    assert_nothing_is_left(s, job);
+    sim_destroy(s);
+}
+
 static void a_detached_job_of_the_head_ends(void **state)
 {
     struct sim_want x = want(6, 60000, 0);
@@ -145,7 +159,7 @@ static void a_detached_job_of_the_head_ends(void **state)
 }
 
 /* Vpid 3 reports a job that runs at vpid 4, and for which a client at vpid 5 waits. */
-static void no_daemon_has_ranks_of_a_job_that_another_one_has_made_up(void **state)
+static void c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up(void **state)
 {
     struct sim *s = boot();
     size_t job = sim_submit_job(
@@ -207,7 +221,7 @@ static void the_decision_does_not_wait_for_a_daemon_that_reports_nothing(void **
 
 /* --- what goes on */
 
-static void a_job_goes_on_without_its_records(void **state)
+static void c21_a_job_goes_on_without_its_records(void **state)
 {
     struct sim *s = boot();
     size_t job = submit(s, 6, 60000, 7), later;
@@ -237,9 +251,55 @@ static bool may_go_on(struct sim *s, size_t job)
     return sim_job(s, job)->accepted && !sim_job(s, job)->done;
 }
 
+struct names { /* of launched jobs */
+    size_t n;
+    char list[8][64];
+};
+
+static void note_launch(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    struct names *x = arg;
+    size_t i = 0;
+
+    if (act->kind != OUT_LAUNCH)
+        return;
+    while (i < x->n && strcmp(x->list[i], act->launch.launch->nspace) != 0)
+        i++;
+    if (i == x->n && x->n < 8)
+        snprintf(x->list[x->n++], sizeof(x->list[0]), "%s", act->launch.launch->nspace);
+}
+
+/* The daemon of its client is cut off before it hears that the head has the submission, and repeats
+ * it. */
+static void c21_a_job_is_not_launched_again_by_a_head_without_its_record(void **state)
+{
+    for (uint64_t at = 0; at < 30; at++) {
+        struct names names = {0};
+        struct sim_hooks h = {.arg = &names, .action = note_launch};
+        struct sim *s = boot();
+        uint64_t before = current_incarnation(s);
+        struct sim_want x = {.ranks = 4, .run_ms = 60000, .code = 9, .nhosts = 2, .hosts = {4, 6}};
+        size_t job;
+
+        sim_watch(s, &h);
+        job = sim_submit_job(s, 5, &x);
+        sim_for(s, at);
+        sim_partition(s, 5, 1);
+        sim_break(s, 2, 5);
+        sim_for(s, 50);
+        lose_records(s);
+        sim_heal(s);
+        start_head(s, before);
+        assert_true(sim_until(s, dvm_job_over, &job, 120000));
+        assert_nothing_is_left(s, job);
+        assert_in_range(names.n, 0, 1);
+        sim_destroy(s);
+    }
+}
+
 /* The head ends with its keepers at each moment of a job's life. No rank runs twice: each of the
  * six has run once, or the job has ended. */
-static void a_job_goes_on_at_each_moment_at_which_its_daemons_have_it(void **state)
+static void c21_a_job_goes_on_at_each_moment_at_which_its_daemons_have_it(void **state)
 {
     size_t kept = 0;
 
@@ -381,14 +441,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_with_ranks_at_a_lost_keeper_ends),
         cmocka_unit_test(a_job_that_a_daemon_reports_with_another_map_ends),
-        cmocka_unit_test(a_job_that_one_of_its_daemons_does_not_report_ends),
+        cmocka_unit_test(c21_a_job_that_one_of_its_daemons_does_not_report_ends),
         cmocka_unit_test(a_job_whose_client_is_lost_ends),
+        cmocka_unit_test(c21_a_job_for_which_no_client_waits_ends),
         cmocka_unit_test(a_detached_job_of_the_head_ends),
-        cmocka_unit_test(no_daemon_has_ranks_of_a_job_that_another_one_has_made_up),
+        cmocka_unit_test(c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up),
         cmocka_unit_test(a_job_that_is_reported_in_two_ways_ends),
         cmocka_unit_test(the_decision_does_not_wait_for_a_daemon_that_reports_nothing),
-        cmocka_unit_test(a_job_goes_on_without_its_records),
-        cmocka_unit_test(a_job_goes_on_at_each_moment_at_which_its_daemons_have_it),
+        cmocka_unit_test(c21_a_job_goes_on_without_its_records),
+        cmocka_unit_test(c21_a_job_is_not_launched_again_by_a_head_without_its_record),
+        cmocka_unit_test(c21_a_job_goes_on_at_each_moment_at_which_its_daemons_have_it),
         cmocka_unit_test(a_job_goes_on_under_the_second_of_two_heads_without_records),
         cmocka_unit_test(slots_and_cpus_of_a_job_that_goes_on_are_not_given_again),
         cmocka_unit_test(a_job_that_aborts_ends_with_its_code_though_the_report_was_lost),

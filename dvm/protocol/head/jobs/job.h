@@ -90,6 +90,7 @@ void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l);
 /* All records were lost: members report the jobs that run (job_adoption.c). Until these are known,
  * messages about jobs wait. False: the message does not. */
 bool job_adoption_defers(struct jobs *js, uint32_t from, const struct msg *m);
+bool job_adoption_waits(const struct jobs *js);                 /* these jobs are not known yet */
 void job_adoption_reported_all(struct jobs *js, uint32_t from); /* the member's jobs are known */
 void job_adoption_steps(struct jobs *js);                       /* before all others */
 /* The next message that has waited; the caller frees it. False: there is none any more. */

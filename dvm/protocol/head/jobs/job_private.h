@@ -153,7 +153,6 @@ void job_end_there(struct jobs *js, uint32_t from, const char *nspace, int exit_
 /* job_adoption.c */
 void job_adoption_begin(struct jobs *js);
 void job_adoption_free(struct jobs *js);
-bool job_adoption_waits(const struct jobs *js);
 uint64_t job_adoption_next_deadline(const struct jobs *js);
 /* False: the report does not matter, since the job is not adopted in any case. */
 bool job_adoption_report(struct jobs *js, uint32_t from, const struct job_launch *l);
