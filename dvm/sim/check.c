@@ -596,8 +596,10 @@ static void on_after(void *arg, uint32_t vpid)
     n->settled = n->epoch;
     n->settled_life = n->life;
     n->settled_state = core_state(core);
-    if (vpid == 0)
+    if (vpid == 0) {
         c->waited = core_holds(core);
+        check_adoption(c, sim_head(c->sim));
+    }
     check_links(c, vpid);
     check_peers(c, vpid);
     if (*sim_files_wrong(c->sim))

@@ -372,6 +372,8 @@ static void check_map(struct check *c, const struct seen_job *j, const struct jo
     bool anew = x->mapped && (!j->mapped || j->map_digest != digest_of(x));
     bool sends = x->sent && !j->sent;
 
+    if (c->adoption.waits && anew && sends)
+        return; /* it runs there already */
     for (size_t i = 0; i < x->nnodes; i++) {
         if (is_usable(c, &x->nodes[i]))
             continue;

@@ -91,6 +91,12 @@ struct seen_job {
     UT_hash_handle hh;
 };
 
+struct seen_adoption { /* by a head without records, of jobs that run */
+    uint64_t life;
+    bool waits; /* for reports of jobs */
+    uint64_t since_ms;
+};
+
 struct seen_fit { /* a job that fitted when the head accepted it, of any head */
     char nspace[64];
     UT_hash_handle hh;
@@ -236,6 +242,7 @@ struct check {
     uint64_t journal_random;
     size_t journal_skip; /* records until the next comparison */
     size_t unsure_jobs;  /* the first ones, submitted before the head took older records */
+    struct seen_adoption adoption;
 };
 
 uint64_t check_digest(const struct members *m);
@@ -302,6 +309,8 @@ void check_group_sent(struct check *c, struct cur *body);
 void check_records_given(struct check *c, uint64_t conn, struct cur *body);
 void check_records_taken(struct check *c);
 void check_kept_free(struct check *c);
+/* check_adoption.c */
+void check_adoption(struct check *c, struct core *head); /* after each input of the head */
 /* check_heir.c */
 void check_ran_on(struct check *c);                     /* the head is replaced while it runs */
 void check_heir(struct check *c, struct core *head);    /* its first step */

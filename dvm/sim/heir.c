@@ -30,6 +30,8 @@
 #define ASKS_MS 5000   /* a new head, at most */
 #define ONE_OF 10      /* steps has an end of the head */
 #define AGAIN_MS 400
+#define LOSE_MS 1500
+#define SOON_MS 60
 #define CUT_GROUP 255 /* the head and the members on its side */
 
 struct heir {
@@ -43,6 +45,7 @@ struct heir {
     uint64_t down_at;   /* since then it is not there; 0: it is */
     uint64_t up_at;     /* its last start */
     uint64_t start_at;  /* 0: no start is due */
+    uint64_t lose_at;   /* it ends with all keepers and its volume; 0: not */
     uint64_t kill_at;   /* the second time; 0: not */
     uint64_t beside_at; /* the head hangs or is cut off until then; 0: it is not */
     uint64_t resume_at; /* the former one; 0: not */
@@ -186,13 +189,13 @@ static bool may_hang(const struct heir *h)
             (!h->gone_ms && 2 * (f.silence_ms + f.link_grace_ms) < f.head_absence_ms));
 }
 
-/* With a lost volume all jobs end. */
+/* On a disk these records are all, so all jobs end. With keepers most members may go on. */
 static enum heir_kind draw_kind(struct heir *h)
 {
     unsigned kinds = h->volume ? HEIR_CUT : h->keepers ? HEIR_VOLUME : HEIR_KEEPER;
     enum heir_kind k = (enum heir_kind)roll_dice(h, kinds);
 
-    if (k == HEIR_NONE && roll_dice(h, 8))
+    if (k == HEIR_NONE && roll_dice(h, h->keepers ? 2 : 8))
         return h->volume ? HEIR_VOLUME : HEIR_KINDS;
     return k == HEIR_BESIDE && h->keepers && h->cuts && roll_dice(h, 2) ? HEIR_CUT : k;
 }
@@ -220,6 +223,14 @@ enum volume_kind heir_disturb_volume(struct heir *h, char text[HEIR_TEXT_MAX])
     return h ? volume_disturb(h->volume, text) : VOLUME_KINDS;
 }
 
+static void lose_records(struct heir *h)
+{
+    h->lost = true;
+    h->lose_at = 0;
+    sim_end_keepers(h->sim, true);
+    sim_lose_disk(h->sim);
+}
+
 static void begin_kind(struct heir *h, enum heir_kind k)
 {
     switch (k) {
@@ -236,9 +247,11 @@ static void begin_kind(struct heir *h, enum heir_kind k)
         begin_cut(h);
         return;
     case HEIR_NONE:
-        h->lost = true;
-        sim_end_keepers(h->sim, true);
-        sim_lose_disk(h->sim);
+        if (h->keepers) { /* a job was submitted just now */
+            h->lose_at = sim_now(h->sim) + 1 + roll_dice(h, roll_dice(h, 2) ? LOSE_MS : SOON_MS);
+            return;
+        }
+        lose_records(h);
         break;
     case HEIR_KEEPER:
     case HEIR_VOLUME:
@@ -255,8 +268,11 @@ static void begin_kind(struct heir *h, enum heir_kind k)
 void heir_begin(struct heir *h, enum heir_kind k, char text[HEIR_TEXT_MAX])
 {
     begin_kind(h, k);
-    snprintf(text, HEIR_TEXT_MAX, "the head: %s, the next one starts at %llu", heir_name(k),
-             (unsigned long long)(h->beside_at ? h->beside_at : h->start_at));
+    snprintf(text, HEIR_TEXT_MAX, "the head: %s, %s at %llu", heir_name(k),
+             h->lose_at ? "it ends" : "the next one starts",
+             (unsigned long long)(h->beside_at ? h->beside_at
+                                  : h->lose_at ? h->lose_at
+                                               : h->start_at));
 }
 
 static void end_former(struct heir *h)
@@ -355,6 +371,10 @@ void heir_step(struct heir *h)
     step_former(h);
     if (h->start_at && h->start_at <= now)
         start_head(h);
+    if (h->lose_at && h->lose_at <= now) {
+        lose_records(h);
+        await_start(h);
+    }
     if (h->kill_at && h->kill_at <= now) {
         h->kill_at = 0;
         if (sim_core(h->sim, 0) && !sim_stopped(h->sim, 0))
@@ -369,7 +389,7 @@ void heir_step(struct heir *h)
 
 bool heir_waits(const struct heir *h)
 {
-    return h && (h->start_at || h->kill_at || h->beside_at || sim_midway_due(h->sim));
+    return h && (h->start_at || h->lose_at || h->kill_at || h->beside_at || sim_midway_due(h->sim));
 }
 
 bool heir_is_due(struct heir *h)
@@ -388,7 +408,7 @@ void heir_end(struct heir *h)
         return;
     sim_midway_not(h->sim);
     volume_end(h->volume);
-    h->kill_at = 0;
+    h->kill_at = h->lose_at = 0;
     h->resting = true;
     if (h->start_at)
         h->start_at = sim_now(h->sim);

@@ -14,7 +14,7 @@ enum heir_kind {
     HEIR_MIDWAY, /* between two actions of one of its next inputs */
     HEIR_AGAIN,  /* and its heir soon after it has begun */
     HEIR_BESIDE, /* it hangs, is replaced, and runs on beside its heir */
-    HEIR_NONE,   /* the records are lost, or all keepers with the head: a new incarnation begins */
+    HEIR_NONE,   /* the records are lost, or all keepers with the head */
     HEIR_KEEPER, /* with one of its keepers */
     HEIR_VOLUME, /* with all of its keepers, which leaves what its volume has */
     /* Since generation 21: */

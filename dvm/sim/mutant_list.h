@@ -236,6 +236,11 @@
     X(ENDED_GOES_ON, "a head goes on with older records of an incarnation that ends")              \
     X(ANY_CERTIFICATE, "a head's certificate joins as a member, a member's is that of a head")     \
     X(KEY_UNASKED, "a caller is the member that it says it is")                                    \
+    X(ADOPT_NONE, "a head without records ends the jobs that members report")                      \
+    X(ADOPT_UNREPORTED, "a job without records goes on that one of its daemons lacks")             \
+    X(ADOPT_UNASKED, "a job without records goes on, for which no client waits")                   \
+    X(ADOPT_AGAIN, "a submission is accepted whose job has been reported, and ends")               \
+    X(EPOCHS_ANEW, "a head without records begins with the first epochs again")                    \
     X(REFUSAL_UNSHOWN, "the status hides that the API server refuses pods")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

@@ -14,8 +14,7 @@
  * restores them, up to the replicas.
  *
  * Failures: a failed invariant ends the schedule. Jobs and campaigns must end, and all wanted
- * members come, within REST_MAX_MS of virtual time; else the schedule fails. After that,
- * check_rest() and work_check() must hold. */
+ * members come, within REST_MAX_MS of virtual time. Then the checks of the rest must hold. */
 #include "dvm/sim/script.h"
 
 #include "dvm/protocol/core/core_inspect.h"
@@ -601,7 +600,7 @@ static void inject_fault(struct script *s)
 
 static void begin_heir(struct script *s)
 {
-    char text[HEIR_TEXT_MAX];
+    char text[HEIR_TEXT_MAX], job[WORK_TEXT_MAX];
     enum volume_kind volume = heir_disturb_volume(s->heir, text);
     enum heir_kind k = heir_draw(s->heir);
 
@@ -612,6 +611,8 @@ static void begin_heir(struct script *s)
     if (k == HEIR_KINDS)
         return;
     count_fault(s, FAULT_HEAD);
+    if (k == HEIR_NONE && sim_has_keepers(s->sim) && work_submit_beside_keepers(s->work, job))
+        trace_line(s, "%s", job);
     heir_begin(s->heir, k, text);
     s->result->heirs[k]++;
     trace_line(s, "%s", text);
@@ -619,8 +620,7 @@ static void begin_heir(struct script *s)
 
 static void begin_outage(struct script *s)
 {
-    char text[OUTAGE_TEXT_MAX];
-    char job[WORK_TEXT_MAX];
+    char text[OUTAGE_TEXT_MAX], job[WORK_TEXT_MAX];
     enum outage_kind k = outage_begin(s->outage, text);
 
     begin_heir(s);

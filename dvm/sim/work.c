@@ -28,6 +28,7 @@
 
 #define ABORT_CODE 9
 #define ABORT_TEXT "by the schedule"
+#define KEEPERS_MAX 8
 #define OTHER_MAX 8
 
 struct ends { /* of one job */
@@ -195,6 +196,52 @@ bool work_submit(struct work *w, uint32_t vpid, uint32_t replicas, char text[WOR
     describe_job(&x, vpid, text);
     w->ends[sim_njobs(w->sim)].expected = x.full || x.absent ? EXIT_CODE_NOT_LAUNCHED : code;
     sim_submit_job(w->sim, vpid, &x);
+    return true;
+}
+
+static bool is_keeper(const struct core *head, uint32_t vpid)
+{
+    uint32_t vpids[KEEPERS_MAX];
+    size_t n = core_inspect_keepers(head, vpids, KEEPERS_MAX);
+
+    while (n > 0 && vpids[n - 1] != vpid)
+        n--;
+    return n > 0;
+}
+
+static uint32_t *list_others(const struct work *w, size_t *n)
+{
+    uint32_t *list = xcalloc(SIM_NODES_MAX, sizeof(*list));
+    const struct core *head = sim_head(w->sim);
+
+    *n = 0;
+    for (uint32_t v = 1; head && v < SIM_NODES_MAX; v++) {
+        const struct core *c = sim_core(w->sim, v);
+
+        if (c && core_state(c) == CORE_WIRED && !sim_stopped(w->sim, v) && !is_keeper(head, v))
+            list[(*n)++] = v;
+    }
+    return list;
+}
+
+bool work_submit_beside_keepers(struct work *w, char text[WORK_TEXT_MAX])
+{
+    struct sim_want x = {.ranks = 1 + (uint32_t)roll_dice(w, 4),
+                         .run_ms = 10000 + roll_dice(w, 40000),
+                         .code = roll_dice(w, 2) ? 0 : 3};
+    size_t n, job = sim_njobs(w->sim);
+    FREE_AUTO uint32_t *vpids = list_others(w, &n);
+    uint64_t first = roll_dice(w, n);
+
+    if (n == 0 || job >= SIM_JOBS_MAX)
+        return false;
+    for (size_t i = 0; i < n && x.nhosts < SIM_HOSTS_MAX; i++)
+        x.hosts[x.nhosts++] = vpids[(first + i) % n];
+    note_place(w, &x);
+    permit_end(w, job, EXIT_CODE_NOT_LAUNCHED);
+    w->ends[job].expected = x.code;
+    describe_job(&x, x.hosts[0], text);
+    sim_submit_job(w->sim, x.hosts[0], &x);
     return true;
 }
 

@@ -15,6 +15,8 @@ void work_destroy(struct work *w);
  */
 bool work_submit(struct work *w, uint32_t vpid, uint32_t replicas, char text[WORK_TEXT_MAX]);
 bool work_spawn(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX]); /* by a rank there */
+/* A long job that has neither ranks nor its submitter at the head's keepers. */
+bool work_submit_beside_keepers(struct work *w, char text[WORK_TEXT_MAX]);
 bool work_client_gone(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX]);
 bool work_signal(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX]);
 bool work_abort(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX]);

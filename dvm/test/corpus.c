@@ -38,6 +38,18 @@ static void write_entry(const char *dir, const char *target, const char *name, c
         die(path);
 }
 
+/* Its last fields are only in the report that ends all others. */
+static void last_report(const char *dir)
+{
+    BUF_AUTO struct buf b = {0};
+
+    buf_init(&b, MSG_DATA_MAX);
+    sample_frame(&b, MSG_REPORT);
+    buf_put_u8(&b, 1);
+    buf_put_str(&b, "own:0 1");
+    write_entry(dir, "fuzz_frame", "REPORT-all", &b);
+}
+
 static void frames(const char *dir)
 {
     make_folder(dir, "fuzz_frame");
@@ -48,6 +60,7 @@ static void frames(const char *dir)
         sample_frame(&b, type);
         write_entry(dir, "fuzz_frame", msg_name(type), &b);
     }
+    last_report(dir);
 }
 
 static void clients(const char *dir)
@@ -122,18 +135,29 @@ static void journals(const char *dir)
 {
     BUF_AUTO struct buf all = {0};
     BUF_AUTO struct buf snapshot = {0};
+    BUF_AUTO struct buf members = {0};
+    struct record r;
 
     make_folder(dir, "fuzz_journal");
     buf_init(&all, MSG_DATA_MAX);
     buf_init(&snapshot, MSG_DATA_MAX);
-    for (unsigned type = SAMPLE_FIRST; type < RECORD_TYPES; type++) {
-        struct record r = sample_record(type);
-
+    for (unsigned type = SAMPLE_FIRST; type < SAMPLE_END; type++) {
+        r = sample_record(type);
         put_record(&all, &r);
     }
     write_entry(dir, "fuzz_journal", "journal", &all);
     snapshot_of(&all, &snapshot);
     write_entry(dir, "fuzz_journal", "snapshot", &snapshot);
+    buf_init(&members, MSG_DATA_MAX);
+    r = sample_record(RECORD_MEMBERS);
+    put_record(&members, &r);
+    for (unsigned type = RECORD_JOB_ACCEPTED; type <= RECORD_JOB_SENT; type++) {
+        r = sample_record(type);
+        put_record(&members, &r);
+    }
+    r = sample_record(RECORD_JOBS_ADOPTED);
+    put_record(&members, &r);
+    write_entry(dir, "fuzz_journal", "members", &members);
 }
 
 static void creds(const char *dir)

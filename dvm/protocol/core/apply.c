@@ -143,8 +143,9 @@ void apply_left(struct core *c, const char *why)
 /* The head declares a member lost that sends no REPORT. */
 static void report_removal(struct core *c)
 {
-    struct msg m = {.type = MSG_REPORT,
-                    .report = {c->members.version, (uint32_t)c->members.repairs}};
+    struct msg m = {
+        .type = MSG_REPORT,
+        .report = {.version = c->members.version, .repairs = (uint32_t)c->members.repairs}};
 
     if (!core_is_head(c))
         core_send(c, VPID_HEAD, CLASS_CONTROL, &m);

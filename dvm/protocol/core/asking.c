@@ -60,6 +60,7 @@ static void free_caller(struct asking *a, struct asking_caller *x)
 {
     DL_DELETE(a->callers, x);
     buf_free(&x->hello);
+    majority_free_table(&x->table);
     free(x);
 }
 
@@ -78,7 +79,7 @@ void asking_free(struct core *c)
 
 /* --- callers */
 
-static struct asking_caller *find_caller(const struct asking *a, uint64_t conn)
+struct asking_caller *asking_find_caller(const struct asking *a, uint64_t conn)
 {
     struct asking_caller *x;
 
@@ -221,7 +222,7 @@ static void note_seen(struct asking *a, const struct asking_caller *x)
 
 static void ask_caller(struct core *c, struct neighbour *k, struct peer_link *at, bool all)
 {
-    struct msg m = {.type = MSG_RECORDS_ASK, .records_ask = {all}};
+    struct msg m = {.type = MSG_RECORDS_ASK, .records_ask = {.all = all}};
     struct frame from = rml_from(c->rml);
 
     at->opened_ms = c->out.now_ms;
@@ -235,7 +236,7 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
     struct peer_link *at = neighbours_in(c->neighbours);
     struct asking_caller *x;
 
-    if (find_caller(a, at->conn))
+    if (asking_find_caller(a, at->conn))
         return;
     leave_earlier(c, &m->hello.self, k->key);
     x = xcalloc(1, sizeof(*x));
@@ -259,7 +260,7 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
 void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept *m)
 {
     struct peer_link *at = neighbours_in(c->neighbours);
-    struct asking_caller *x = find_caller(&c->asking, at->conn);
+    struct asking_caller *x = asking_find_caller(&c->asking, at->conn);
 
     if (!x || x->joins)
         return;
@@ -387,7 +388,7 @@ static bool is_ahead(const struct core *c, struct epoch epoch, uint64_t version)
            (version > c->members.version || epoch.ctr > head_last_epoch(c->head));
 }
 
-static bool fold_records(struct core *c, const struct buf *records, const int64_t *clock_ahead)
+bool asking_fold(struct core *c, const struct buf *records, const int64_t *clock_ahead)
 {
     c->opts.heritage = records->data;
     c->opts.heritage_len = records->len;
@@ -413,7 +414,7 @@ static bool refuse_outdated(struct core *c)
 
 static bool inherit_from_keeper(struct core *c)
 {
-    return fold_records(c, &c->asking.got, &c->asking.clock_ahead) && !refuse_outdated(c);
+    return asking_fold(c, &c->asking.got, &c->asking.clock_ahead) && !refuse_outdated(c);
 }
 
 /* The incarnation of the records may have ended while the head had no volume. */
@@ -422,7 +423,7 @@ static bool inherit_from_volume(struct core *c)
     const struct asking *a = &c->asking;
     size_t others = 0;
 
-    if (a->volume.len == 0 || !fold_records(c, &a->volume, NULL))
+    if (a->volume.len == 0 || !asking_fold(c, &a->volume, NULL))
         return false;
     if (refuse_outdated(c))
         return false;
@@ -460,7 +461,7 @@ static void begin_head(struct core *c)
 
 static void forget_kept(struct asking *a, uint64_t now_ms)
 {
-    struct asking_caller *x = a->from ? find_caller(a, a->from) : NULL;
+    struct asking_caller *x = a->from ? asking_find_caller(a, a->from) : NULL;
 
     if (a->from)
         a->again_ms = now_ms; /* it may call again */
@@ -476,7 +477,7 @@ static void forget_kept(struct asking *a, uint64_t now_ms)
 static uint64_t records_due(const struct core *c)
 {
     const struct asking *a = &c->asking;
-    const struct asking_caller *from = find_caller(a, a->from), *x;
+    const struct asking_caller *from = asking_find_caller(a, a->from), *x;
 
     DL_FOREACH(a->callers, x)
     {
@@ -491,7 +492,7 @@ static bool is_under_way(struct core *c)
 {
     struct asking *a = &c->asking;
 
-    if (!a->got.len && a->from && find_caller(a, a->from) && records_due(c) > c->out.now_ms)
+    if (!a->got.len && a->from && asking_find_caller(a, a->from) && records_due(c) > c->out.now_ms)
         return true;
     forget_kept(a, c->out.now_ms);
     return false;
@@ -500,7 +501,8 @@ static bool is_under_way(struct core *c)
 /* A better keeper has answered while the records of another one are on their way. */
 static void drop_outdone(struct asking *a)
 {
-    const struct asking_caller *x = a->from ? find_caller(a, a->from) : NULL, *best = find_best(a);
+    const struct asking_caller *x = a->from ? asking_find_caller(a, a->from) : NULL,
+                               *best = find_best(a);
 
     if (!x || !best || !is_better(a, best, x))
         return;
@@ -528,14 +530,17 @@ void asking_turn(struct core *c)
     if (is_under_way(c))
         return;
     best = find_best(a);
+    if (!best)
+        majority_ask(c);
     if (best && (is_enough(a, best) || wait_until(c) <= c->out.now_ms)) {
         k = neighbours_by_conn(c->neighbours, best->conn, &at);
         a->from = best->conn;
         a->from_ms = c->out.now_ms;
         ask_caller(c, k, at, true);
     } else if (wait_until(c) <= c->out.now_ms) {
-        if (!inherit_from_volume(c))
-            out_log(&c->out, LOG_LEVEL_INFO, "no member keeps records: a new incarnation begins");
+        if (!inherit_from_volume(c) && !majority_inherit(c))
+            out_log(&c->out, LOG_LEVEL_INFO,
+                    "no records and no majority of members: a new incarnation begins");
         begin_head(c);
     }
 }
@@ -546,5 +551,9 @@ uint64_t asking_deadline(const struct core *c)
 
     if (!a->on)
         return UINT64_MAX;
-    return a->from ? records_due(c) : wait_until(c);
+    if (a->from)
+        return records_due(c);
+    if (find_best(a) || majority_due(c) > wait_until(c))
+        return wait_until(c);
+    return majority_due(c);
 }

@@ -222,6 +222,7 @@ void finish_check(struct core *c);
 extern const struct routed_handler local_handlers[];
 void local_reports(struct core *c);
 void local_report_all(struct core *c); /* to a new head */
+void local_report_end(struct core *c); /* all that it has to know was sent before */
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
 gather_part_fn local_part_of; /* of the core, by the launches of jobs on this daemon */

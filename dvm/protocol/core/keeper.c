@@ -169,7 +169,9 @@ void keeper_answer(struct core *c, struct neighbour *k, const struct msg_records
     if (k->incoming || k->vpid != VPID_HEAD || !k->head_role || at->state >= PEER_LINK_UP)
         return;
     at->opened_ms = c->out.now_ms; /* the greeting goes on */
-    if (!m->all)
+    if (m->table)
+        majority_answer(c, k, at);
+    else if (!m->all)
         neighbours_send_on(c->neighbours, k, at, &from, &kept);
     else if (kp->ctr)
         keeper_send(c, k, at, &all, &kp->all);

@@ -495,7 +495,7 @@ void keepers_free(struct core *c)
     c->keepers = (struct keepers){0};
 }
 
-/* --- messages of all three files */
+/* --- messages of all four files */
 
 static void take_records(struct core *c, struct neighbour *k, struct msg *m)
 {
@@ -510,9 +510,16 @@ static void take_records_ask(struct core *c, struct neighbour *k, struct msg *m)
     keeper_answer(c, k, &m->records_ask);
 }
 
+static void take_table(struct core *c, struct neighbour *k, struct msg *m)
+{
+    if (c->asking.on)
+        majority_take_table(c, k, &m->table);
+}
+
 const struct neighbour_handler keepers_handlers[] = {
     {MSG_RECORDS, NEIGHBOUR_WHEN_ANY, take_records},
     {MSG_KEPT, NEIGHBOUR_WHEN_ANY, take_kept},
     {MSG_RECORDS_ASK, NEIGHBOUR_WHEN_ANY, take_records_ask},
+    {MSG_TABLE, NEIGHBOUR_WHEN_ANY, take_table},
     {0},
 };

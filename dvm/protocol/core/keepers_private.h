@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The keepers of the head's records: the streams at the head (keepers.c), the records at a keeper
- * (keeper.c), the question of a new head (asking.c). Of one core each; zeroed at first. */
+ * (keeper.c), the question of a new head (asking.c), the answers of members that keep none
+ * (majority.c). Of one core each; zeroed at first. */
 #ifndef DVM_CORE_KEEPERS_PRIVATE_H
 #define DVM_CORE_KEEPERS_PRIVATE_H
 
@@ -78,6 +79,15 @@ void keeper_answer(struct core *c, struct neighbour *k, const struct msg_records
 /* Adds a piece to a group; true: the group is complete. */
 bool keeper_gather(struct buf *coming, const struct msg_records *m);
 
+struct asking_table { /* what a caller knows of the members */
+    bool asked, come;
+    uint64_t version;
+    struct buf bytes; /* of the message, to be compared */
+    struct members members;
+    size_t nlinked;
+    uint32_t *linked; /* its children that have a link to it */
+};
+
 struct asking_caller {
     uint64_t conn;
     uint32_t vpid;
@@ -89,6 +99,7 @@ struct asking_caller {
     struct epoch epoch;
     uint64_t version;     /* the last broadcast that it has processed */
     struct msg_kept kept; /* its answer; zeroed: none yet */
+    struct asking_table table;
     struct asking_caller *next, *prev;
 };
 
@@ -122,6 +133,20 @@ void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept
 void asking_turn(struct core *c);
 uint64_t asking_deadline(const struct core *c);
 void asking_free(struct core *c);
+
+/* NULL: no caller waits on this connection. */
+struct asking_caller *asking_find_caller(const struct asking *a, uint64_t conn);
+bool asking_fold(struct core *c, const struct buf *records, const int64_t *clock_ahead);
+
+/* The new head: asks callers that keep no records for their tables. */
+void majority_ask(struct core *c);
+uint64_t majority_due(const struct core *c);
+void majority_take_table(struct core *c, struct neighbour *k, const struct msg_table *m);
+/* The head has the state that most members agree on, and has not begun; false: they do not. */
+bool majority_inherit(struct core *c);
+void majority_free_table(struct asking_table *t);
+/* A member: to a new head, on this connection. */
+void majority_answer(struct core *c, struct neighbour *k, struct peer_link *at);
 
 extern const struct neighbour_handler keepers_handlers[];
 

@@ -47,6 +47,7 @@ static void drop_job(struct core *c, struct local_job *j)
     for (uint32_t i = 0; i < j->nlocal; i++)
         free(j->ranks[i].text);
     free(j->ranks);
+    local_forget_abort(j);
     job_launch_unref(j->launch);
     free(j);
 }

@@ -25,6 +25,7 @@ struct local_rank {
     uint8_t early; /* events that PMIx reported before the spawner did: bits 1 << core_proc_event */
     uint8_t marks; /* bits 1 << local_mark */
     bool stops;    /* for a debugger */
+    bool ordered;  /* it has ended after the head had ordered the end of the job here */
     int value;     /* its pid; of a rank that was not started: errno */
     char *text;    /* the step that failed for it, "": none */
 };
@@ -44,8 +45,9 @@ struct local_job {
     struct local_rank *ranks; /* [nlocal], by rank */
     uint32_t nmarked[MARKS];  /* how many of them have the mark */
     struct local_stop stop;
-    uint64_t output_end; /* number of the message that ended its output */
-    UT_hash_handle hh;   /* by namespace */
+    struct msg_abort *abort; /* the first of its ranks here that has aborted it; NULL: none */
+    uint64_t output_end;     /* number of the message that ended its output */
+    UT_hash_handle hh;       /* by namespace */
 };
 
 /* The cause that an event hands to its action. */
@@ -67,6 +69,7 @@ void local_rank_fail_all(struct core *c, struct local_job *j, const struct local
 int local_rank_step(struct core *c, struct local_job *j, struct local_rank *r, enum proc_event ev);
 /* True if the mark is new and now all ranks of the job here have it. */
 bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark mark);
+void local_forget_abort(struct local_job *j);
 /* local_hold.c: the handler of CONTINUE; and: the rank's state was `before` */
 void local_hold_continue(struct core *c, const struct frame *f, struct msg *m);
 void local_hold_changed(struct core *c, struct local_job *j, struct local_rank *r, int before);
@@ -84,6 +87,7 @@ void local_tell_start(struct core *c, const struct local_job *j, const struct lo
 void local_tell_registered(struct core *c, const struct local_job *j);
 void local_tell_exit(struct core *c, const struct local_job *j, const struct local_rank *r);
 void local_tell_held(struct core *c, struct local_job *j);
+void local_tell_abort(struct core *c, const struct local_job *j);
 void local_tell_gone(struct core *c, const struct local_job *j);
 /* Its end of output goes to the daemon of its submitter. */
 void local_end_output(struct core *c, struct local_job *j);

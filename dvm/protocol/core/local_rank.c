@@ -118,8 +118,10 @@ static void take_event(struct core *c, struct local_job *j, struct local_rank *r
 
     if (local_rank_step(c, j, r, events[ev]) < 0)
         return;
-    if (ev == CORE_PROC_WAITPID)
+    if (ev == CORE_PROC_WAITPID) {
         r->wait_status = of->errnum;
+        r->ordered = j->state == RANKS_ENDING;
+    }
     if (ev == CORE_PROC_RUNNING || ev == CORE_PROC_FAILED)
         take_attempt(c, j, r, ev == CORE_PROC_FAILED, of);
     if (ev == CORE_PROC_REGISTERED && before == PROC_RUNNING)
@@ -185,6 +187,24 @@ void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait
     core_proc(c, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
 }
 
+void local_forget_abort(struct local_job *j)
+{
+    if (j->abort)
+        free(j->abort->text);
+    free(j->abort);
+}
+
+/* A new head may have no record of it. */
+static void keep_abort(struct local_job *j, const struct msg_abort *m)
+{
+    if (j->abort)
+        return;
+    j->abort = xcalloc(1, sizeof(*j->abort));
+    *j->abort = *m;
+    j->abort->nspace = j->launch->nspace;
+    j->abort->text = xstrdup(m->text);
+}
+
 void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
 {
     struct msg m = {.type = MSG_ABORT,
@@ -192,11 +212,13 @@ void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, con
                               .rank = rank,
                               .code = code,
                               .text = (char *)(text ? text : "")}};
-    const struct local_job *j = local_find(c, nspace);
+    struct local_job *j = local_find(c, nspace);
     const struct local_rank *r = j ? find_rank(j, rank) : NULL;
 
-    if (r)
+    if (r) {
         local_tell_start(c, j, r);
+        keep_abort(j, &m.abort);
+    }
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
     core_settle(c);
 }

@@ -93,6 +93,16 @@ void local_tell_exit(struct core *c, const struct local_job *j, const struct loc
     local_tell_head(c, j, &m);
 }
 
+/* The head may not know why it, or a former one, had ordered the end. */
+static struct msg_rank repeated_end_of(const struct local_rank *r)
+{
+    struct msg_rank end = end_of(r);
+
+    if (r->ordered)
+        end.how = RANK_ORDERED;
+    return end;
+}
+
 static void tell_exits(struct core *c, const struct local_job *j)
 {
     FREE_AUTO struct msg_rank *ranks = xcalloc((size_t)j->nlocal + 1, sizeof(*ranks));
@@ -100,7 +110,7 @@ static void tell_exits(struct core *c, const struct local_job *j)
 
     for (uint32_t i = 0; i < j->nlocal; i++) {
         if (j->ranks[i].state == PROC_TERMINATED)
-            ranks[m.exited.nranks++] = end_of(&j->ranks[i]);
+            ranks[m.exited.nranks++] = repeated_end_of(&j->ranks[i]);
     }
     if (m.exited.nranks)
         local_tell_head(c, j, &m);
@@ -148,6 +158,16 @@ void local_tell_gone(struct core *c, const struct local_job *j)
     local_tell_head(c, j, &m);
 }
 
+void local_tell_abort(struct core *c, const struct local_job *j)
+{
+    struct msg m = {.type = MSG_ABORT};
+
+    if (!j->abort)
+        return;
+    m.abort = *j->abort;
+    local_tell_head(c, j, &m);
+}
+
 static void tell_job(struct core *c, struct local_job *j)
 {
     struct msg job = {.type = MSG_LOCAL_JOB, .local_job = {*j->launch}};
@@ -157,6 +177,7 @@ static void tell_job(struct core *c, struct local_job *j)
         local_tell_ready(c, j);
     if (j->nmarked[MARK_ATTEMPTED])
         local_tell_starts(c, j);
+    local_tell_abort(c, j);
     tell_exits(c, j);
     if (j->nmarked[MARK_REGISTERED] == j->nlocal)
         local_tell_registered(c, j);
@@ -172,8 +193,9 @@ static void tell_job(struct core *c, struct local_job *j)
  * counts nothing twice. */
 void local_report_all(struct core *c)
 {
-    struct msg report = {.type = MSG_REPORT,
-                         .report = {c->members.version, (uint32_t)c->members.repairs}};
+    struct msg report = {
+        .type = MSG_REPORT,
+        .report = {.version = c->members.version, .repairs = (uint32_t)c->members.repairs}};
     struct local_job *j, *tmp;
 
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &report);
@@ -182,4 +204,15 @@ void local_report_all(struct core *c)
         if (!j->former)
             tell_job(c, j);
     }
+}
+
+void local_report_end(struct core *c)
+{
+    struct msg m = {.type = MSG_REPORT,
+                    .report = {.version = c->members.version,
+                               .repairs = (uint32_t)c->members.repairs,
+                               .all = true,
+                               .cpus = (char *)c->opts.cpus}};
+
+    core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
 }

@@ -31,6 +31,7 @@ static const uint8_t senders[MSG_TYPES] = {
     [MSG_RECORDS] = ORIGIN_NEIGHBOUR, /* from the head, or to a new head that has asked */
     [MSG_KEPT] = ORIGIN_NEIGHBOUR,    /* to the head, also from a caller that has not greeted */
     [MSG_RECORDS_ASK] = ORIGIN_CALLED,
+    [MSG_TABLE] = ORIGIN_NEIGHBOUR,
     [MSG_ADD] = ORIGIN_ABOVE,
     [MSG_REMOVE] = ORIGIN_ABOVE,
     [MSG_SHUTDOWN] = ORIGIN_ABOVE,

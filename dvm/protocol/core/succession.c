@@ -125,10 +125,12 @@ static bool is_for_heir(unsigned type)
 }
 
 /* The loss of a child was reported to nobody, and it may have come back since. If it has not, it is
- * reported again after its time (neigh_update()). */
+ * reported again after its time (neigh_update()). A report that all was repeated was for the former
+ * head. */
 static bool is_past(const struct core *c, const struct msg *m)
 {
-    return m->type == MSG_LOST && m->lost.who.vpid != c->opts.vpid;
+    return (m->type == MSG_LOST && m->lost.who.vpid != c->opts.vpid) ||
+           (m->type == MSG_REPORT && m->report.all);
 }
 
 /* Output of jobs whose client is at the head. If the new head does not have that client, it drops
@@ -179,4 +181,5 @@ void succession_learn(struct core *c, struct succession *s)
     local_report_all(c);
     client_ask_all(c);
     local_resize_ask_all(c);
+    local_report_end(c);
 }

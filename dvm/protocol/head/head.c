@@ -113,7 +113,8 @@ static void create_parts(struct head *h, struct rml *rml)
                                               .roster = h->known.roster,
                                               .ledger = h->known.ledger,
                                               .table = h->known.jobs,
-                                              .published = h->known.published});
+                                              .published = h->known.published,
+                                              .report_ms = h->opts.silent_ms});
     h->resize = resize_create(&(struct resize_uses){.out = out,
                                                     .members = members,
                                                     .rml = rml,
@@ -305,9 +306,22 @@ void head_turn(struct head *h)
     jobs_turn(h->jobs);
 }
 
+static void take_deferred(struct head *h)
+{
+    struct msg m;
+    uint32_t from;
+
+    job_adoption_steps(h->jobs);
+    while (job_adoption_next(h->jobs, &from, &m)) {
+        head_msg(h, from, &m);
+        msg_free(&m);
+    }
+}
+
 void head_run(struct head *h)
 {
     liveness_steps(h->liveness);
+    take_deferred(h);
     resize_steps_before_jobs(h->resize);
     jobs_steps(h->jobs);
     resize_steps_after_jobs(h->resize);
@@ -451,12 +465,27 @@ static void take_gone(struct head *h, uint32_t from, struct msg *m)
         resize_left(h->resize, who.vpid, who.epoch);
 }
 
+/* Records that were lost had them, since each daemon reports its CPUs when it joins. */
+static void note_cpus(struct head *h, uint32_t from, const char *cpus)
+{
+    FREE_AUTO char *host = members_host(h->members, from);
+    struct err err = {0};
+
+    if (!cpu_ledger_topo(h->known.ledger, from) && *cpus &&
+        cpu_ledger_put(h->known.ledger, from, host, cpus, &err) < 0)
+        out_log(h->out, LOG_LEVEL_WARN, "%s", err.msg);
+}
+
 static void take_report(struct head *h, uint32_t from, struct msg *m)
 {
     if (!members_get(h->members, from))
         return;
     roster_repairs(h->known.roster, from, m->report.repairs);
     liveness_reported(h->liveness, from, m->report.version);
+    if (!m->report.all)
+        return;
+    note_cpus(h, from, m->report.cpus);
+    job_adoption_reported_all(h->jobs, from);
 }
 
 static void take_local_job(struct head *h, uint32_t from, struct msg *m)
@@ -562,6 +591,8 @@ static const struct {
 
 void head_msg(struct head *h, uint32_t from, struct msg *m)
 {
+    if (job_adoption_defers(h->jobs, from, m))
+        return;
     for (size_t i = 0; i < sizeof(handlers) / sizeof(*handlers); i++) {
         if (handlers[i].type == m->type) {
             handlers[i].take(h, from, m);

@@ -251,6 +251,23 @@ char *topo_cpus(const struct topo *t, hwloc_const_bitmap_t pus, enum job_level l
     return list_text(cpus);
 }
 
+hwloc_bitmap_t topo_pus(const struct topo *t, const char *cpus)
+{
+    hwloc_bitmap_t os = bitmap_alloc(), pus = bitmap_alloc();
+
+    if (bitmap_list_parse(os, cpus) == 0) {
+        for (uint32_t i = 0; i < t->npus; i++) {
+            if (hwloc_bitmap_isset(os, t->pus[i].os))
+                bitmap_set(pus, i);
+        }
+    }
+    hwloc_bitmap_free(os);
+    if (!hwloc_bitmap_iszero(pus))
+        return pus;
+    hwloc_bitmap_free(pus);
+    return NULL;
+}
+
 char *topo_where(const struct topo *t, hwloc_const_bitmap_t pus)
 {
     FREE_AUTO char *package = list_text(parts_of(t, pus, JOB_LEVEL_PACKAGE));

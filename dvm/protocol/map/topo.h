@@ -49,6 +49,9 @@ uint32_t topo_units(const struct topo *t, enum job_level level, uint32_t id, enu
 /* The kernel's numbers, as an hwloc list, of all parts of the level that contain any of `pus`
  * (indexes). */
 char *topo_cpus(const struct topo *t, hwloc_const_bitmap_t pus, enum job_level level);
+/* The other way: the indexes of the CPUs in such a list. NULL: the text is no list, or names none
+ * of them. The caller frees it. */
+hwloc_bitmap_t topo_pus(const struct topo *t, const char *cpus);
 /* Describes where `pus` are: "package 0 numa 1 core 2-3". */
 char *topo_where(const struct topo *t, hwloc_const_bitmap_t pus);
 

@@ -92,6 +92,10 @@ void members_encode_first(const struct members *m, struct buf *b);
  * malformed. */
 int members_decode(struct members *m, const void *data, size_t len, struct err *err)
     __attribute__((warn_unused_result));
+/* -1 and a reason: it cannot be decoded, or has epochs of another incarnation than `last`, or later
+ * ones. */
+int members_check_table(const void *data, size_t len, struct epoch last, struct err *err)
+    __attribute__((warn_unused_result));
 /* Removes all entries. */
 void members_clear(struct members *m);
 /* Entries first .. first+count-1, new ones empty; valid until the next is made. */

@@ -322,3 +322,32 @@ int members_decode(struct members *m, const void *data, size_t len, struct err *
     members_clear(m);
     return err_set(err, "the list of members (%zu bytes) is malformed", len);
 }
+
+static int check_epochs(const struct members *m, struct epoch last, struct err *err)
+{
+    unsigned v;
+
+    hwloc_bitmap_foreach_begin(v, m->live)
+    {
+        struct epoch e = members_epoch(m, members_get(m, v));
+
+        if (e.inc != last.inc || e.ctr == 0 || e.ctr > last.ctr)
+            return err_set(err, "vpid %u has epoch %llu of another incarnation, or too late a one",
+                           v, (unsigned long long)e.ctr);
+    }
+    hwloc_bitmap_foreach_end();
+    return 0;
+}
+
+int members_check_table(const void *data, size_t len, struct epoch last, struct err *err)
+{
+    struct members m;
+    int rc;
+
+    members_init(&m, VPID_HEAD, 2); /* no use is made of the tree */
+    rc = members_decode(&m, data, len, err);
+    if (rc == 0)
+        rc = check_epochs(&m, last, err);
+    members_free(&m);
+    return rc;
+}

@@ -308,9 +308,10 @@ static void a_campaign_in_each_step_is_in_the_snapshot(void **state)
     k.renewed = true;
     run_all_campaigns(s);
     for (unsigned type = RECORD_CAMPAIGN; type < RECORD_TYPES; type++) {
-        bool other = type == RECORD_CLOCK || type == RECORD_CAMPAIGN_ASKER ||
-                     type == RECORD_JOB_JUDGED || type == RECORD_JOB_KIN_FAILED ||
-                     type == RECORD_HEIR || type == RECORD_PUBLISHED || type == RECORD_UNPUBLISHED;
+        bool other =
+            type == RECORD_CLOCK || type == RECORD_CAMPAIGN_ASKER || type == RECORD_JOB_JUDGED ||
+            type == RECORD_JOB_KIN_FAILED || type == RECORD_HEIR || type == RECORD_PUBLISHED ||
+            type == RECORD_UNPUBLISHED || type == RECORD_MEMBERS || type == RECORD_JOBS_ADOPTED;
 
         if (k.of_type[type] == 0 && !other)
             fail_msg("no record %s", record_name(type));

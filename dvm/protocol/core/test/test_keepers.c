@@ -84,15 +84,16 @@ static void c21_one_keeper_is_enough(void **state)
     }
 }
 
-static void without_keepers_that_live_a_new_incarnation_begins(void **state)
+static void without_keepers_and_a_majority_a_new_incarnation_begins(void **state)
 {
     struct sim *s = boot_shape(MEMBERS, 8);
     struct epoch before = core_inspect_epoch(sim_core(s, 0));
 
     sim_crash(s, 1);
     sim_crash(s, 2);
+    sim_crash(s, 3);
     replace_head(s);
-    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    dvm_wait_wired(s, MEMBERS - 3, 60000);
     assert_true(core_inspect_epoch(sim_core(s, 0)).inc != before.inc);
     sim_destroy(s);
 }
@@ -716,7 +717,7 @@ int main(void)
         cmocka_unit_test(a_job_that_a_keeper_saves_is_not_bound_to_the_head),
         cmocka_unit_test(c21_a_job_goes_on_whenever_the_head_ends),
         cmocka_unit_test(c21_one_keeper_is_enough),
-        cmocka_unit_test(without_keepers_that_live_a_new_incarnation_begins),
+        cmocka_unit_test(without_keepers_and_a_majority_a_new_incarnation_begins),
         cmocka_unit_test(the_next_members_keep_the_records_when_keepers_depart),
         cmocka_unit_test(the_head_may_be_replaced_again_and_again),
         cmocka_unit_test(c21_a_shrink_is_completed_whenever_the_head_ends),

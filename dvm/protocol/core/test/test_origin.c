@@ -70,6 +70,7 @@ static const struct {
     {MSG_RECORDS, NEIGHBOUR},
     {MSG_KEPT, NEIGHBOUR},
     {MSG_RECORDS_ASK, CALLED},
+    {MSG_TABLE, NEIGHBOUR},
     {MSG_IOF_END, ANY},
     {MSG_APP, ANY},
     {MSG_GATHER_UP, ANY},

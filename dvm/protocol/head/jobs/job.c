@@ -23,6 +23,7 @@
  *   job_notified  jobs that have ended, until the daemons of their submitters have acknowledged it
  *   job_run       the steps: what entering a state does
  *   job_succession jobs under a new head
+ *   job_adoption  jobs that no record has, but their daemons
  *
  * A job's name is "<incarnation>.<number>". It is found by it until it is retired. States and
  * their steps: docs/graphs/job.md. */
@@ -46,6 +47,7 @@ struct jobs *jobs_create(const struct jobs_uses *u)
     js->ledger = u->ledger;
     js->table = u->table;
     js->published = u->published;
+    js->report_ms = u->report_ms;
     js->slots = (struct slots){u->members, u->ledger};
     js->changes = 1;
     return js;
@@ -299,6 +301,8 @@ bool jobs_held_long(const struct jobs *js)
 {
     const struct job *j;
 
+    if (job_adoption_waits(js))
+        return true;
     DL_FOREACH(js->list, j)
     {
         if (j->held_ms && js->out->now_ms - j->held_ms >= JOB_HELD_MAX_MS)

@@ -46,6 +46,7 @@ struct jobs_uses { /* borrowed */
     struct cpu_ledger *ledger;
     struct job_table *table;
     struct published *published;
+    uint64_t report_ms; /* a new head without records waits so long for members' jobs */
 };
 
 struct jobs *jobs_create(const struct jobs_uses *uses);
@@ -61,7 +62,7 @@ uint64_t jobs_next_deadline(const struct jobs *js); /* UINT64_MAX: none */
 void jobs_kick(struct jobs *js);
 /* The fence is down: held jobs continue, or are mapped anew. */
 void jobs_release_held(struct jobs *js);
-/* A job has been held for JOB_HELD_MAX_MS. */
+/* A job has been held for JOB_HELD_MAX_MS, or it is not known yet which jobs run. */
 bool jobs_held_long(const struct jobs *js);
 /* Number of changes of states, maps and daemons of jobs so far, plus 1. */
 uint64_t jobs_changes(const struct jobs *js);
@@ -86,6 +87,14 @@ void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m);
 /* A daemon asks about its client's job, or reports ranks of a job: after a change of the head. */
 void job_asked(struct jobs *js, uint32_t from, const struct msg_client_job *m);
 void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l);
+/* All records were lost: members report the jobs that run (job_adoption.c). Until these are known,
+ * messages about jobs wait. False: the message does not. */
+bool job_adoption_defers(struct jobs *js, uint32_t from, const struct msg *m);
+bool job_adoption_waits(const struct jobs *js);                 /* these jobs are not known yet */
+void job_adoption_reported_all(struct jobs *js, uint32_t from); /* the member's jobs are known */
+void job_adoption_steps(struct jobs *js);                       /* before all others */
+/* The next message that has waited; the caller frees it. False: there is none any more. */
+bool job_adoption_next(struct jobs *js, uint32_t *from, struct msg *m);
 /* A client of the former head's process whose job is not forgotten. */
 struct job_client {
     uint32_t id;

@@ -66,8 +66,8 @@ bool jobs_has_ended(const struct jobs *js, const char *nspace)
     unsigned long long number;
     char *end;
 
-    if (j)
-        return j->ended_told;
+    if (j || job_adoption_waits(js))
+        return j && j->ended_told;
     if (strncmp(nspace, inc, len) != 0 || nspace[len] != '.' || !isdigit((uint8_t)nspace[len + 1]))
         return false;
     number = strtoull(nspace + len + 1, &end, 10);

@@ -56,11 +56,16 @@ void job_fail(struct jobs *js, struct job *j, enum job_event how, int exit_code,
     char text[2048];
     va_list ap;
 
-    if (job_state_over(j->kept->state) || j->kept->result.failure)
+    if (job_state_over(j->kept->state) || (j->kept->result.failure && !j->unexplained))
         return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof(text), fmt, ap);
     va_end(ap);
+    if (j->unexplained) {
+        j->unexplained = false;
+        job_fail_explained(js, j, exit_code, text);
+        return;
+    }
     free(j->reason);
     losses = job_progress_losses_text(&j->kept->progress, j->map.nranks);
     j->reason = losses ? xasprintf("%s; before, %s", text, losses) : xstrdup(text);

@@ -53,7 +53,8 @@ struct job {
     struct msg_rank *news;
     uint64_t told_ms; /* time of the last report to others */
     char *reason;
-    bool timed_out; /* its time limit has passed, and it was ended for that */
+    bool timed_out;   /* its time limit has passed, and it was ended for that */
+    bool unexplained; /* a former head was ending it, and why is not known yet */
     UT_hash_handle hh;
     struct job *next, *prev;
 };
@@ -81,6 +82,7 @@ struct jobs {
     struct cpu_ledger *ledger;
     struct job_table *table;
     struct published *published;
+    uint64_t report_ms; /* struct jobs_uses */
     struct slots slots;
     struct jobs_resize resize;
     struct job *list; /* in order of submission */
@@ -96,6 +98,7 @@ struct jobs {
     bool kick; /* slots may have become free */
     bool news; /* some job has ends of ranks to report */
     struct job_stuck stuck;
+    struct job_adoption *adoption; /* NULL: no job is adopted any more */
     struct jobs_stats stats;
 };
 
@@ -145,6 +148,17 @@ void job_news_steps(struct jobs *js);
 uint64_t job_news_next_deadline(const struct jobs *js);
 /* job_succession.c: true if the former head has accepted this client's job */
 bool job_inherited(const struct jobs *js, uint32_t from, uint32_t client);
+void job_succeed(void *jobs, const struct job_entry *e); /* a job of a former head goes on */
+void job_end_there(struct jobs *js, uint32_t from, const char *nspace, int exit_code);
+/* job_adoption.c */
+void job_adoption_begin(struct jobs *js);
+void job_adoption_free(struct jobs *js);
+uint64_t job_adoption_next_deadline(const struct jobs *js);
+/* False: the report does not matter, since the job is not adopted in any case. */
+bool job_adoption_report(struct jobs *js, uint32_t from, const struct job_launch *l);
+/* The client's job (nspace "": it does not know the name) was reported and not adopted: it is
+ * notified why. False: there is no such job. */
+bool job_adoption_answers(struct jobs *js, uint32_t from, uint32_t client, const char *nspace);
 /* job_slots.c */
 void job_slots_take(struct jobs *js, struct job *j, uint32_t rank);
 void job_slots_give(struct jobs *js, struct job *j, uint32_t rank);

@@ -161,6 +161,16 @@ static void fail_by_loss(struct jobs *js, struct job *j, uint32_t nlost, const c
         outlive_or_fail(js, j, EXIT_CODE_LOST, text);
 }
 
+/* A former head was ending the job, and this one does not know why: another report may. */
+static void fail_unexplained(struct jobs *js, struct job *j)
+{
+    if (job_failing(j))
+        return;
+    job_fail(js, j, JOB_EV_ABORT, EXIT_CODE_LOST,
+             "the former head was ending the job, and its heir does not know why");
+    j->unexplained = true;
+}
+
 static void rank_exited(struct jobs *js, struct job *j, uint32_t from, const struct msg_rank *r)
 {
     FREE_AUTO char *text = r->value ? describe_end(j, from, r) : NULL;
@@ -168,6 +178,7 @@ static void rank_exited(struct jobs *js, struct job *j, uint32_t from, const str
         WIFSIGNALED(r->value) ? exit_code_of_signal(WTERMSIG(r->value)) : WEXITSTATUS(r->value);
     /* A rank that a shrink ends is lost, whatever it answers to the signal. */
     int status = r->value && is_drained(j, r->rank) ? SIGTERM : r->value;
+    enum rank_how how = r->how == RANK_ORDERED ? RANK_PLAIN : (enum rank_how)r->how;
 
     job_table_rank_ended(js->table, j->kept, r->rank, PROC_TERMINATED, status,
                          text && job_news_goes_on(j) ? text : "");
@@ -177,9 +188,11 @@ static void rank_exited(struct jobs *js, struct job *j, uint32_t from, const str
     rank_step(js, j, r->rank, PROC_EV_WAITPID);
     j->ranks[r->rank].exit = r->value;
     job_slots_give(js, j, r->rank);
-    if (r->value != 0 || r->how != RANK_PLAIN)
-        job_news_add(js, j, r->rank, r->value, (enum rank_how)r->how);
-    if (text)
+    if (r->value != 0 || how != RANK_PLAIN)
+        job_news_add(js, j, r->rank, r->value, how);
+    if (r->how == RANK_ORDERED && !job_news_goes_on(j))
+        fail_unexplained(js, j);
+    else if (text)
         outlive_or_fail(js, j, code, text);
 }
 

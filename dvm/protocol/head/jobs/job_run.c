@@ -63,8 +63,9 @@ static const char *refusal_of(const struct jobs *js, const struct member *home)
 void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
 {
     const char *no = refusal_of(js, members_get(js->members, from));
+    /* Its acknowledgement was lost with the head. */
     bool known =
-        job_inherited(js, from, m->client); /* its acknowledgement was lost with the head */
+        job_adoption_answers(js, from, m->client, "") || job_inherited(js, from, m->client);
     struct job *parent = no || known ? NULL : job_family_parent(js, &m->spec);
     const struct job_entry *kept = no || known ? NULL : accept_job(js, from, m, parent);
     struct msg accepted = {.type = MSG_ACCEPTED};
@@ -273,6 +274,8 @@ uint64_t jobs_next_deadline(const struct jobs *js)
     uint64_t due = job_news_next_deadline(js);
     const struct job *j;
 
+    if (job_adoption_next_deadline(js) < due)
+        due = job_adoption_next_deadline(js);
     DL_FOREACH(js->list, j)
     {
         if (j->due)
@@ -295,5 +298,6 @@ void jobs_destroy(struct jobs *js)
         job_free(j);
     }
     job_notified_free_all(js);
+    job_adoption_free(js);
     free(js);
 }

@@ -104,9 +104,9 @@ static void adopt_ranks(struct jobs *js, struct job *j)
 }
 
 /* A job that has not been sent takes its step again; one that was sent shows its state again. */
-static void adopt_job(void *arg, const struct job_entry *e)
+void job_succeed(void *jobs, const struct job_entry *e)
 {
-    struct jobs *js = arg;
+    struct jobs *js = jobs;
     struct job *j, *parent;
 
     if (e->state == JOB_NOTIFIED) {
@@ -136,7 +136,9 @@ static void adopt_job(void *arg, const struct job_entry *e)
 void jobs_succeed(struct jobs *js)
 {
     js->inherited = job_table_last(js->table);
-    job_table_each(js->table, adopt_job, js);
+    job_table_each(js->table, job_succeed, js);
+    if (job_table_adopts(js->table))
+        job_adoption_begin(js);
 }
 
 static void resume_job(struct jobs *js, struct job *j)
@@ -271,7 +273,8 @@ void job_asked(struct jobs *js, uint32_t from, const struct msg_client_job *m)
     struct msg accepted = {.type = MSG_ACCEPTED};
 
     if (!j || (*m->nspace && strcmp(j->map.nspace, m->nspace) != 0)) {
-        if (!job_notified_answer(js, from, m))
+        if (!job_notified_answer(js, from, m) &&
+            !job_adoption_answers(js, from, m->client, m->nspace))
             answer_past(js, from, m);
         return;
     }
@@ -285,7 +288,7 @@ void job_asked(struct jobs *js, uint32_t from, const struct msg_client_job *m)
     job_tell_state(js, j);
 }
 
-static void end_there(struct jobs *js, uint32_t from, const char *nspace, int exit_code)
+void job_end_there(struct jobs *js, uint32_t from, const char *nspace, int exit_code)
 {
     struct msg ended = {.type = MSG_JOB_ENDED, .job_ended = {(char *)nspace, exit_code}};
     struct err err = {0};
@@ -301,7 +304,7 @@ static void end_unknown(struct jobs *js, uint32_t from, const char *nspace)
     if (!p)
         out_log(js->out, LOG_LEVEL_WARN,
                 "vpid %u has ranks of job %s, which is not known: they end", from, nspace);
-    end_there(js, from, nspace, p ? p->exit_code : EXIT_CODE_LOST);
+    job_end_there(js, from, nspace, p ? p->exit_code : EXIT_CODE_LOST);
 }
 
 static bool is_its_map(const struct job *j, const struct job_launch *l)
@@ -335,6 +338,8 @@ void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l)
 {
     struct job *j = jobs_find(js, l->nspace);
 
+    if (!j && job_adoption_report(js, from, l))
+        return;
     if (!j) {
         end_unknown(js, from, l->nspace);
         return;
@@ -342,7 +347,7 @@ void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l)
     if (is_its_map(j, l) || !may_be_launched(js, from, j, l))
         return;
     if (!job_sent(j) || job_launch_node(&j->map, from) < 0)
-        end_there(js, from, l->nspace, EXIT_CODE_LOST);
+        job_end_there(js, from, l->nspace, EXIT_CODE_LOST);
     job_fail(js, j, JOB_EV_KILL, EXIT_CODE_LOST,
              "the head was lost, and its heir does not know the job's launch");
 }

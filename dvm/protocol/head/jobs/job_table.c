@@ -5,12 +5,13 @@
  * entry of each job: its submitter, its specification, its map, its state and its result.
  *
  * JOB_ACCEPTED gives a job the next number. No number is given twice: HEIR skips those that a
- * former head may have given in records that are lost. JOB_JUDGED says that it may wait for slots.
- * JOB_STEP is a step of the table of states (docs/graphs/job.md). JOB_MAPPED gives its ranks their
- * nodes; the step "remap" takes them away until JOB_SENT. What comes between JOB_SENT and the end
- * is folded by job_progress.c. JOB_RESULT says that the job fails, how and why; the first failure
- * decides, and a job that has ended keeps its result. JOB_FORGOTTEN moves the end of a job whose
- * submitter has acknowledged it into the history.
+ * former head may have given in records that are lost. Between MEMBERS and JOBS_ADOPTED it names a
+ * job of a former head, which members have reported (job_adoption.c). JOB_JUDGED says that it may
+ * wait for slots. JOB_STEP is a step of the table of states (docs/graphs/job.md). JOB_MAPPED gives
+ * its ranks their nodes; the step "remap" takes them away until JOB_SENT. What comes between
+ * JOB_SENT and the end is folded by job_progress.c. JOB_RESULT says that the job fails, how and
+ * why; the first failure decides, and a job that has ended keeps its result. JOB_FORGOTTEN moves
+ * the end of a job whose submitter has acknowledged it into the history.
  *
  * The specification and the map are owned by the entry. The job's own record borrows them
  * (job_private.h). */
@@ -32,6 +33,7 @@ struct job_table {
     struct journal *journal;
     /* the fold */
     uint64_t last;
+    bool adopts;            /* jobs of former heads, up to `last` */
     struct table_job *list; /* in the order of numbers */
     struct table_job *by_number;
     struct job_history history;
@@ -66,18 +68,45 @@ static void drop_job(struct job_table *t, struct table_job *k)
     free(k);
 }
 
+static int check_number(const struct job_table *t, uint64_t number, struct err *err)
+{
+    const struct table_job *before = t->list ? t->list->prev : NULL;
+    uint64_t after = !t->adopts ? t->last : before ? before->e.accepted.number : 0;
+
+    if (t->adopts ? number <= after || number > t->last : number != after + 1)
+        return err_set(err, "job %llu after %llu", (unsigned long long)number,
+                       (unsigned long long)after);
+    return 0;
+}
+
 static int fold_accepted(struct job_table *t, const struct record_job *r, struct err *err)
 {
     struct table_job *k;
 
-    if (r->number != t->last + 1)
-        return err_set(err, "job %llu after %llu", (unsigned long long)r->number,
-                       (unsigned long long)t->last);
+    if (check_number(t, r->number, err) < 0)
+        return -1;
     k = add_job(t);
     k->e.accepted = *r;
     job_spec_copy(&k->e.accepted.spec, &r->spec);
-    k->e.result.number = t->last = r->number;
+    k->e.result.number = r->number;
+    if (!t->adopts)
+        t->last = r->number;
     HASH_ADD(hh, t->by_number, e.accepted.number, sizeof(k->e.accepted.number), k);
+    return 0;
+}
+
+static int fold_members(struct job_table *t, const struct record_members *r)
+{
+    t->last = r->last_name;
+    t->adopts = true;
+    return 0;
+}
+
+static int fold_adopted(struct job_table *t, struct err *err)
+{
+    if (!t->adopts)
+        return err_set(err, "no job is adopted");
+    t->adopts = false;
     return 0;
 }
 
@@ -260,6 +289,10 @@ static int fold_known(struct job_table *t, const struct record *r, struct err *e
 static int fold_record(void *state, const struct record *r, struct err *err)
 {
     switch (r->type) {
+    case RECORD_MEMBERS:
+        return fold_members(state, &r->members);
+    case RECORD_JOBS_ADOPTED:
+        return fold_adopted(state, err);
     case RECORD_HEIR:
         return fold_heir(state, &r->heir);
     case RECORD_JOB_ACCEPTED:
@@ -285,6 +318,7 @@ static void save_state(const void *state, struct buf *b)
     const struct table_job *k;
 
     buf_put_u64(b, t->last);
+    buf_put_u8(b, t->adopts);
     job_history_save(&t->history, b);
     buf_put_u32(b, HASH_COUNT(t->by_number));
     DL_FOREACH(t->list, k)
@@ -352,6 +386,7 @@ static int load_state(void *state, struct cur *c, struct err *err)
     uint32_t n;
 
     t->last = cur_u64(c);
+    t->adopts = msg_get_flag(c);
     if (job_history_load(&t->history, c, err) < 0)
         return -1;
     n = cur_count(c, UINT32_MAX, RECORD_JOB_MIN);
@@ -414,6 +449,26 @@ const struct job_entry *job_table_accept(struct job_table *t, struct record_job 
     journal_note(t->journal, &r);
     k = find_job(t, job->number);
     return k ? &k->e : NULL;
+}
+
+bool job_table_adopts(const struct job_table *t)
+{
+    return t->adopts;
+}
+
+const struct job_entry *job_table_adopt(struct job_table *t, const struct record_job *job,
+                                        struct err *err)
+{
+    struct record r = {.type = RECORD_JOB_ACCEPTED, .job = *job};
+
+    return journal_put(t->journal, &r, err) < 0 ? NULL : &find_job(t, job->number)->e;
+}
+
+void job_table_adopted_all(struct job_table *t)
+{
+    struct record r = {.type = RECORD_JOBS_ADOPTED};
+
+    journal_note(t->journal, &r);
 }
 
 void job_table_judge(struct job_table *t, const struct job_entry *e, enum job_judgement judgement)

@@ -31,6 +31,14 @@ const struct job_history *job_table_history(const struct job_table *t); /* forgo
 /* Gives the job the next number, and copies it. The entry is borrowed until the job is forgotten.
  * NULL: the record was refused, and this was logged. */
 const struct job_entry *job_table_accept(struct job_table *t, struct record_job *job);
+/* All records were lost, and jobs that members report may be adopted: those of former heads, with
+ * numbers up to job_table_last(). */
+bool job_table_adopts(const struct job_table *t);
+/* Copies the job, with its number. They come in the order of their numbers. NULL and a reason: no
+ * former head has given that number, or it is out of order. */
+const struct job_entry *job_table_adopt(struct job_table *t, const struct record_job *job,
+                                        struct err *err);
+void job_table_adopted_all(struct job_table *t); /* from now on none is adopted */
 /* The job fits the DVM, or fits after the grows that run. It is not judged again. */
 void job_table_judge(struct job_table *t, const struct job_entry *e, enum job_judgement judgement);
 /* A job that ranks of the job have spawned has failed. The first failure stays. Copies the text. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Number, cluster and end of one incarnation. All of it is in the journal: BEGIN, CLOCK, ENDING. */
+/* Number, cluster and end of one incarnation. All of it is in the journal: BEGIN or
+ * MEMBERS, CLOCK, ENDING. */
 #include "dvm/protocol/head/journal/incarnation.h"
 
 #include <stdio.h>
@@ -35,6 +36,11 @@ static int fold_record(void *state, const struct record *r, struct err *err)
             return err_set(err, "incarnation %s has begun", i->text);
         set_number(i, r->begin.cluster, r->begin.incarnation);
         i->clock = (struct record_clock){r->begin.now_ms, r->begin.wall_ms};
+    } else if (r->type == RECORD_MEMBERS) {
+        if (i->number)
+            return err_set(err, "incarnation %s has begun", i->text);
+        set_number(i, r->members.cluster, r->members.incarnation);
+        i->clock = (struct record_clock){r->members.now_ms, r->members.wall_ms};
     } else if (r->type == RECORD_CLOCK) {
         i->clock = r->clock;
     } else if (r->type == RECORD_ENDING) {

@@ -122,10 +122,14 @@ static int load_parts(struct journal *j, const struct record_snapshot *s, struct
 
 static int replay_record(struct journal *j, const struct record *r, struct err *err)
 {
+    bool begins = r->type == RECORD_SNAPSHOT || r->type == RECORD_MEMBERS;
+
+    if (begins && j->records)
+        return err_set(err, "%s after %llu records",
+                       r->type == RECORD_SNAPSHOT ? "a snapshot" : "a table of members",
+                       (unsigned long long)j->records);
     if (r->type != RECORD_SNAPSHOT)
         return fold_record(j, r, err);
-    if (j->records)
-        return err_set(err, "a snapshot after %llu records", (unsigned long long)j->records);
     j->records++;
     return load_parts(j, &r->snapshot, err);
 }

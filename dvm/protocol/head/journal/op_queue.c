@@ -44,6 +44,8 @@ static int fold_record(void *state, const struct record *r, struct err *err)
         q->last = number;
         q->busy |= !r->op.urgent;
         q->normal = r->op.urgent ? q->normal : number;
+    } else if (r->type == RECORD_MEMBERS) {
+        q->last = r->members.version;
     } else if (r->type == RECORD_COMPLETED) {
         q->complete = r->completed.version;
         q->busy = q->busy && q->normal > q->complete;

@@ -675,6 +675,24 @@ static void free_unpublished(struct record *r)
     free(r->unpublished.ids);
 }
 
+/* --- an heir of members (record_members.c) */
+
+static void put_members(struct buf *b, const struct record *r)
+{
+    buf_put_u8(b, RECORD_LAYOUT);
+    record_members_put(b, &r->members);
+}
+
+static int get_members(struct cur *c, struct record *r, struct err *err)
+{
+    return get_layout(c, err) < 0 ? -1 : record_members_get(c, &r->members, err);
+}
+
+static void free_members(struct record *r)
+{
+    free(r->members.cluster);
+}
+
 /* --- all of them */
 
 static void free_nothing(struct record *r)
@@ -683,7 +701,7 @@ static void free_nothing(struct record *r)
 
 static const struct codec {
     const char *name;
-    void (*put)(struct buf *b, const struct record *r);
+    void (*put)(struct buf *b, const struct record *r); /* NULL, as is get: it has no field */
     /* Into a zeroed record. -1 and a reason, or c->bad, refuse it. */
     int (*get)(struct cur *c, struct record *r, struct err *err);
     void (*free)(struct record *r);
@@ -693,6 +711,8 @@ static const struct codec {
     [RECORD_CLOCK] = {"CLOCK", put_clock, get_clock, free_nothing},
     [RECORD_ENDING] = {"ENDING", put_ending, get_ending, free_nothing},
     [RECORD_HEIR] = {"HEIR", put_heir, get_heir, free_heir},
+    [RECORD_MEMBERS] = {"MEMBERS", put_members, get_members, free_members},
+    [RECORD_JOBS_ADOPTED] = {"JOBS_ADOPTED", NULL, NULL, free_nothing},
     [RECORD_SIZE] = {"SIZE", put_size, get_size, free_nothing},
     [RECORD_CPUS] = {"CPUS", put_cpus, get_cpus, free_cpus},
     [RECORD_ADMITTED] = {"ADMITTED", put_admitted, get_admitted, free_admitted},
@@ -744,12 +764,13 @@ const char *record_name(unsigned type)
 void record_encode(struct buf *b, const struct record *r)
 {
     buf_put_u8(b, (uint8_t)r->type);
-    codecs[r->type].put(b, r);
+    if (codecs[r->type].put)
+        codecs[r->type].put(b, r);
 }
 
 static int decode_fields(struct cur *c, struct record *r, struct err *err)
 {
-    if (codecs[r->type].get(c, r, err) < 0)
+    if (codecs[r->type].get && codecs[r->type].get(c, r, err) < 0)
         return -1;
     if (!cur_done(c))
         return err_set(err, c->bad ? "cut or out of its limits" : "bytes left over");

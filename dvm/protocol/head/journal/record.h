@@ -13,6 +13,7 @@
 #include "dvm/protocol/head/journal/record_campaign.h"
 #include "dvm/protocol/head/journal/record_job_map.h"
 #include "dvm/protocol/head/journal/record_job_progress.h"
+#include "dvm/protocol/head/journal/record_members.h"
 #include "dvm/protocol/head/journal/record_published.h"
 #include "dvm/protocol/wire/job.h"
 #include "dvm/protocol/wire/msg/msg.h"
@@ -61,6 +62,8 @@ enum record_type {
     RECORD_PUBLISHED,      /* a rank has published values */
     RECORD_UNPUBLISHED,    /* values are removed: unpublished, read, or at their publisher's end */
     RECORD_CLOCK,          /* one moment by both clocks, later than BEGIN's */
+    RECORD_MEMBERS, /* in the place of BEGIN: the members go on, the records before it are lost */
+    RECORD_JOBS_ADOPTED, /* after it: all jobs that go on without their records are accepted */
     RECORD_TYPES
 };
 
@@ -182,6 +185,7 @@ struct record {
         struct record_ending ending;
         struct record_clock clock;
         struct record_heir heir;
+        struct record_members members;
         struct record_size size;
         struct record_cpus cpus;
         struct record_admitted admitted;

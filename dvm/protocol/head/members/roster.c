@@ -13,8 +13,8 @@
  * has changed. An admission can be taken back until a broadcast names the daemon.
  *
  * Epochs, facts, states, the tree's members and the heads so far are in the journal: BEGIN,
- * ADMITTED, STEP, OP_APPLIED. Join back-off and the numbers of repairs are not: a new head begins
- * without them. */
+ * MEMBERS, ADMITTED, STEP, OP_APPLIED. Join back-off and the numbers of repairs are not: a new head
+ * begins without them. */
 #include "dvm/protocol/head/members/roster.h"
 
 #include "base/bitmap/bitmap.h"
@@ -49,6 +49,19 @@ static int fold_admission(struct roster *r, const struct msg_member *facts, stru
     m->state = probe.state;
     m->slots_used = 0;
     m->repairs = 0;
+    return 0;
+}
+
+/* Who knows an earlier head than the table has is not known here: it joins anew. */
+static int fold_members(struct roster *r, const struct record_members *x, struct err *err)
+{
+    struct members *m = r->uses.members;
+
+    if (members_decode(m, x->table, x->len, err) < 0)
+        return -1;
+    m->version = x->version;
+    r->last_epoch = x->last_epoch;
+    heads_add(&r->heads, members_get(m, VPID_HEAD)->ctr, 1);
     return 0;
 }
 
@@ -97,6 +110,8 @@ static int fold_record(void *state, const struct record *x, struct err *err)
         members_add(r->uses.members, &x->begin.head, 1);
         r->last_epoch = x->begin.head.epoch.ctr;
         return 0;
+    case RECORD_MEMBERS:
+        return fold_members(r, &x->members, err);
     case RECORD_ADMITTED:
         return fold_admission(r, &x->admitted.facts, err);
     case RECORD_HEIR:

@@ -8,7 +8,8 @@
  * bound on top of the base; a campaign whose record is forgotten leaves its change in the base.
  * An older message, and the same sequence with another content, are refused.
  *
- * All of it is in the journal: BEGIN has the first size, SIZE the values after each change. */
+ * All of it is in the journal: BEGIN, or MEMBERS, has the first size, SIZE the values after each
+ * change. */
 #include "dvm/protocol/head/members/size_bound.h"
 
 #include "dvm/protocol/wire/msg/msg.h"
@@ -25,8 +26,8 @@ static int fold_record(void *state, const struct record *r, struct err *err)
 {
     struct size_bound *b = state;
 
-    if (r->type == RECORD_BEGIN) {
-        b->first = r->begin.size;
+    if (r->type == RECORD_BEGIN || r->type == RECORD_MEMBERS) {
+        b->first = r->type == RECORD_BEGIN ? r->begin.size : r->members.size;
         b->now = (struct record_size){.size = b->first, .bound = b->first, .base = b->first};
     } else if (r->type == RECORD_SIZE) {
         b->now = r->size;

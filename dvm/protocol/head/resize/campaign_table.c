@@ -118,6 +118,13 @@ static int fold_heir(struct campaign_table *t, const struct record_heir *r)
     return 0;
 }
 
+static int fold_members(struct campaign_table *t, const struct record_members *r)
+{
+    t->requests = r->last_name;
+    t->releases = r->last_name;
+    return 0;
+}
+
 static void note_times(struct campaign *c, const struct record_campaign_step *s)
 {
     if (s->event == CAMPAIGN_EV_DRAINED)
@@ -237,6 +244,8 @@ static int fold_record(void *state, const struct record *r, struct err *err)
     const char *id = name_of(r);
     struct campaign *c = id ? find_campaign(t, id) : NULL;
 
+    if (r->type == RECORD_MEMBERS)
+        return fold_members(t, &r->members);
     if (r->type == RECORD_HEIR)
         return fold_heir(t, &r->heir);
     if (r->type == RECORD_CAMPAIGN)

@@ -88,7 +88,7 @@ static void snapshot_of(const struct head_fold *f, struct buf *b)
 
 static void numbers_that_do_not_go_on_are_refused(void **state)
 {
-    struct head_fold *f = fold_up_to(RECORD_TYPES - 1);
+    struct head_fold *f = fold_up_to(SAMPLE_END - 1);
     struct record r = sample_record(RECORD_ADMITTED);
 
     assert_refused(f, r, "epoch 2 after 3");
@@ -200,7 +200,7 @@ static void jobs_that_are_not_next_or_not_known_are_refused(void **state)
     assert_refused(f, r, "there is no job 2");
     assert_refused(f, sample_record(RECORD_JOB_FORGOTTEN), "job 1 is INIT");
     head_fold_destroy(f);
-    f = fold_up_to(RECORD_TYPES - 1);
+    f = fold_up_to(SAMPLE_END - 1);
     assert_refused(f, sample_record(RECORD_JOB_RESULT), "there is no job 1");  /* forgotten */
     assert_refused(f, sample_record(RECORD_JOB_ACCEPTED), "job 1 after 3001"); /* HEIR skips */
     head_fold_destroy(f);
@@ -400,7 +400,7 @@ static void only_values_that_are_there_are_removed_and_none_is_published_twice(v
 
 static void a_snapshot_is_the_state_after_any_number_of_records(void **state)
 {
-    for (unsigned type = SAMPLE_FIRST; type < RECORD_TYPES; type++) {
+    for (unsigned type = SAMPLE_FIRST; type < SAMPLE_END; type++) {
         struct head_fold *f = fold_up_to(type);
         struct head_fold *g = head_fold_create();
         BUF_AUTO struct buf snapshot = {0};
@@ -411,7 +411,7 @@ static void a_snapshot_is_the_state_after_any_number_of_records(void **state)
         snapshot_of(f, &snapshot);
         if (head_fold_take(g, snapshot.data, snapshot.len, &err) < 0)
             fail_msg("after %s: %s", record_name(type), err.msg);
-        for (unsigned later = type + 1; later < RECORD_TYPES; later++) {
+        for (unsigned later = type + 1; later < SAMPLE_END; later++) {
             must_take(f, later);
             must_take(g, later);
         }
@@ -434,6 +434,51 @@ static void a_snapshot_after_other_records_is_refused(void **state)
     assert_int_equal(head_fold_take(f, snapshot.data, snapshot.len, &err), -1);
     assert_non_null(strstr(err.msg, "a snapshot after 1 records"));
     head_fold_destroy(f);
+}
+
+static void a_table_of_members_begins_a_fold_and_follows_no_record(void **state)
+{
+    struct head_fold *f = head_fold_create(), *g = head_fold_create();
+    struct record r = sample_record(RECORD_ADMITTED);
+    BUF_AUTO struct buf snapshot = {0};
+    struct err err = {0};
+
+    must_take(f, RECORD_MEMBERS);
+    assert_refused(f, sample_record(RECORD_MEMBERS), "a table of members after 1 records");
+    assert_refused(f, sample_record(RECORD_BEGIN), "has begun");
+    assert_refused(f, r, "epoch 2 after 1000004");
+    assert_refused(f, sample_record(RECORD_OP_STARTED), "operation 1 after 7");
+    assert_refused(f, sample_record(RECORD_OP_APPLIED), "version 1 after 7");
+    snapshot_of(f, &snapshot);
+    assert_int_equal(head_fold_take(g, snapshot.data, snapshot.len, &err), 0);
+    assert_refused(g, r, "epoch 2 after 1000004");
+    head_fold_destroy(f);
+    head_fold_destroy(g);
+}
+
+static void jobs_of_lost_records_are_accepted_in_their_order_until_all_are(void **state)
+{
+    struct record first = sample_record(RECORD_JOB_ACCEPTED), second = first, later = first;
+    struct head_fold *f = head_fold_create(), *g = head_fold_create();
+    BUF_AUTO struct buf snapshot = {0};
+    struct err err = {0};
+
+    second.job.number = 16000064;
+    later.job.number = 16000065;
+    assert_refused(f, sample_record(RECORD_JOBS_ADOPTED), "no job is adopted");
+    must_take(f, RECORD_MEMBERS);
+    assert_refused(f, later, "job 16000065 after 0"); /* no former head has given it */
+    must_fold(f, &second);
+    assert_refused(f, first, "job 1 after 16000064");
+    assert_refused(f, second, "job 16000064 after 16000064");
+    snapshot_of(f, &snapshot);
+    assert_int_equal(head_fold_take(g, snapshot.data, snapshot.len, &err), 0);
+    must_take(g, RECORD_JOBS_ADOPTED);
+    assert_refused(g, sample_record(RECORD_JOBS_ADOPTED), "no job is adopted");
+    assert_refused(g, first, "job 1 after 16000064");
+    must_fold(g, &later);
+    head_fold_destroy(f);
+    head_fold_destroy(g);
 }
 
 static void a_snapshot_that_is_cut_or_too_long_is_refused(void **state)
@@ -480,6 +525,8 @@ int main(void)
         cmocka_unit_test(only_values_that_are_there_are_removed_and_none_is_published_twice),
         cmocka_unit_test(a_snapshot_is_the_state_after_any_number_of_records),
         cmocka_unit_test(a_snapshot_after_other_records_is_refused),
+        cmocka_unit_test(a_table_of_members_begins_a_fold_and_follows_no_record),
+        cmocka_unit_test(jobs_of_lost_records_are_accepted_in_their_order_until_all_are),
         cmocka_unit_test(a_snapshot_that_is_cut_or_too_long_is_refused),
     };
 

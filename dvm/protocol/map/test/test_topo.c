@@ -125,10 +125,25 @@ static void parts_are_counted_and_widened(void **state)
     topo_free(t);
 }
 
+static void the_hardware_threads_of_a_list_of_cpus_are_found(void **state)
+{
+    static const char *const none[] = {"", "0-1", "x", "99999999"};
+    struct topo *t = of_synthetic("package:2 numa:2 core:2 pu:2", "2-15");
+    hwloc_bitmap_t pus = topo_pus(t, "1,4-5");
+    FREE_AUTO char *again = topo_cpus(t, pus, JOB_LEVEL_HWTHREAD);
+
+    assert_string_equal(again, "4-5");
+    hwloc_bitmap_free(pus);
+    for (size_t i = 0; i < sizeof(none) / sizeof(*none); i++)
+        assert_null(topo_pus(t, none[i]));
+    topo_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(malformed_texts_are_refused),
+        cmocka_unit_test(the_hardware_threads_of_a_list_of_cpus_are_found),
         cmocka_unit_test(more_cpus_than_the_limit_are_refused),
         cmocka_unit_test(a_topology_without_an_allowed_cpu_is_refused),
         cmocka_unit_test(a_text_names_cores_numa_nodes_and_packages),

@@ -89,3 +89,4 @@
 #include "dvm/protocol/wire/msg/records.h"
 #include "dvm/protocol/wire/msg/kept.h"
 #include "dvm/protocol/wire/msg/records_ask.h"
+#include "dvm/protocol/wire/msg/table.h"

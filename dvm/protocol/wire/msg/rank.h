@@ -13,6 +13,7 @@ enum rank_how {
     RANK_ABORTED,   /* it called PMIx_Abort; the status is the code that it gave */
     RANK_LOST,      /* lost with its daemon: there is no status */
     RANK_NO_MEMORY, /* the kernel ended it with SIGKILL since its container had no memory left */
+    RANK_ORDERED,   /* after the head had ordered the end of the job here; repeated reports only */
     RANK_HOWS
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* RECORDS_ASK: a new head to a member that has called it: which records it keeps (answer: KEPT), or
- * the records themselves (answer: RECORDS). */
+ * all that it keeps (answer: RECORDS), or which members it knows (answer: TABLE). */
 #ifndef DVM_WIRE_MSG_RECORDS_ASK_H
 #define DVM_WIRE_MSG_RECORDS_ASK_H
 
@@ -8,6 +8,7 @@
 
 struct msg_records_ask {
     bool all;
+    bool table;
 };
 MSG_CODEC(records_ask);
 

@@ -6,6 +6,8 @@
 #include "dvm/protocol/state/state.h"
 #include "dvm/protocol/wire/test/samples.h"
 
+#include <string.h>
+
 static const uint8_t snapshot[] = {1, 2, 3};
 
 static struct msg_member head = {.vpid = VPID_HEAD,
@@ -125,10 +127,36 @@ static const struct record samples[RECORD_TYPES] = {
     [RECORD_JOB_STEP] = {.job_step = {1, JOB_EV_NO_MAP}},
     [RECORD_JOB_FORGOTTEN] = {.job_forgotten = {1}},
     [RECORD_HEIR] = {.heir = {{.vpid = 0}, 3000}},
+    [RECORD_MEMBERS] = {.members = {.cluster = (char *)"default/x",
+                                    .incarnation = SAMPLE_INC,
+                                    .size = 3,
+                                    .now_ms = 1000,
+                                    .wall_ms = 1700000000000,
+                                    .version = 7,
+                                    .last_epoch = 1000004,
+                                    .last_name = 16000064}},
     [RECORD_PUBLISHED] = {.published = {{{3, {SAMPLE_INC, 2}}, 4, 3}, publish, sizeof(publish)}},
     [RECORD_UNPUBLISHED] =
         {.unpublished = {{{4, {SAMPLE_INC, 4}}, 2, 1}, 0, snapshot, sizeof(snapshot), 1, removed}},
 };
+
+/* The head and one member. */
+static void put_members(struct record_members *r)
+{
+    static uint8_t table[512];
+    struct msg_member list[] = {head, joiner};
+    BUF_AUTO struct buf b = {0};
+    struct members m;
+
+    buf_init(&b, sizeof(table));
+    members_init(&m, VPID_HEAD, 2);
+    members_add(&m, list, 2);
+    members_encode(&m, &b);
+    members_free(&m);
+    memcpy(table, b.data, b.len);
+    r->table = table;
+    r->len = b.len;
+}
 
 struct record sample_record(unsigned type)
 {
@@ -139,6 +167,8 @@ struct record sample_record(unsigned type)
     r.type = (enum record_type)type;
     if (type == RECORD_BEGIN)
         r.begin.head = head;
+    else if (type == RECORD_MEMBERS)
+        put_members(&r.members);
     else if (type == RECORD_HEIR)
         r.heir.head = heir;
     else if (type == RECORD_ADMITTED)

@@ -7,10 +7,11 @@
 
 #define SAMPLE_INC 0x5f3au
 #define SAMPLE_FIRST RECORD_BEGIN
+#define SAMPLE_END RECORD_MEMBERS /* this one begins a journal */
 
 /* A valid record of the type: every field holds something. Borrowed. The records from SAMPLE_FIRST
- * to the last type are a journal: each fits the state after those before it. The snapshot does not
- * fit any state. */
+ * to the one before SAMPLE_END are a journal: each fits the state after those before it. The
+ * snapshot does not fit any state. */
 struct record sample_record(unsigned type);
 
 #endif

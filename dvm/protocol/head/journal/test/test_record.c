@@ -378,6 +378,26 @@ static void campaigns_that_no_head_has_are_refused(void **state)
     assert_record_refused(r, "vpid 3");
 }
 
+static void a_table_of_members_of_other_epochs_is_refused(void **state)
+{
+    struct record r = sample_record(RECORD_MEMBERS);
+
+    r.members.incarnation = 0;
+    assert_record_refused(r, "of incarnation 0");
+    r = sample_record(RECORD_MEMBERS);
+    r.members.incarnation++;
+    assert_record_refused(r, "another incarnation");
+    r = sample_record(RECORD_MEMBERS);
+    r.members.last_epoch = 1;
+    assert_record_refused(r, "too late a one");
+    r = sample_record(RECORD_MEMBERS);
+    r.members.size = VPID_MAX + 1;
+    assert_record_refused(r, "members of incarnation");
+    r = sample_record(RECORD_MEMBERS);
+    r.members.len--;
+    assert_record_refused(r, "malformed");
+}
+
 static void every_record_is_decoded_as_it_was_encoded(void **state)
 {
     for (unsigned type = RECORD_SNAPSHOT; type < RECORD_TYPES; type++) {
@@ -418,6 +438,7 @@ int main(void)
         cmocka_unit_test(hardware_threads_of_ranks_are_kept),
         cmocka_unit_test(an_event_that_is_no_json_of_an_event_is_refused),
         cmocka_unit_test(campaigns_that_no_head_has_are_refused),
+        cmocka_unit_test(a_table_of_members_of_other_epochs_is_refused),
         cmocka_unit_test(every_record_is_decoded_as_it_was_encoded),
     };
 

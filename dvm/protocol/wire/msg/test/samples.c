@@ -168,7 +168,12 @@ static struct msg samples[MSG_TYPES] = {
     [MSG_ORPHANED] = {.orphaned = {{3, {5, 9}}}},
     [MSG_RECORDS] = {.records = {.stream = 2, .seq = 7, .ends = true, BYTES("da\0ta")}},
     [MSG_KEPT] = {.kept = {.stream = 2, .ctr = 1, .seq = 7, .callers = 2, .child = true}},
-    [MSG_RECORDS_ASK] = {.records_ask = {true}},
+    [MSG_RECORDS_ASK] = {.records_ask = {true, false}},
+    [MSG_TABLE] = {.table = {.version = 7,
+                             .table = (const uint8_t *)"da\0ta",
+                             .len = 5,
+                             .nlinked = 2,
+                             .linked = some_vpids}},
 };
 
 struct msg sample_msg(unsigned type)

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* All records are lost with the head: the next one goes on with the table of most members, or
+ * begins a new incarnation. */
+#include "dvm/protocol/core/core_private.h"
+#include "dvm/protocol/core/test/keepers.h"
+#include "dvm/protocol/wire/exit_code.h"
+
+#include <stdlib.h>
+
+static uint64_t current_incarnation(struct sim *s)
+{
+    return core_inspect_epoch(sim_core(s, 0)).inc;
+}
+
+/* The head ends with its keepers, vpids 1 and 2, and with further members up to `last`. */
+static void lose_records(struct sim *s, uint32_t last)
+{
+    for (uint32_t v = 0; v <= last; v++)
+        sim_crash(s, v);
+}
+
+static void start_head(struct sim *s)
+{
+    sim_start(s, 0);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+}
+
+static bool goes_on(struct sim *s, uint64_t before)
+{
+    return core_inherited(sim_core(s, 0)) && current_incarnation(s) == before;
+}
+
+/* --- what is not taken */
+
+static void half_of_the_members_are_no_majority(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 3);
+    start_head(s);
+    assert_false(goes_on(s, before));
+    dvm_wait_wired(s, MEMBERS - 3, 60000);
+    sim_destroy(s);
+}
+
+/* In this member's table the port of vpid 6 is another one. */
+static void forge_table(struct sim *s, uint32_t vpid)
+{
+    struct members *m = &sim_core(s, vpid)->members;
+    struct msg_member facts = members_facts(m, 6);
+
+    facts.port++;
+    (void)members_put(m, &facts);
+    msg_member_free(&facts);
+}
+
+static void two_different_tables_of_one_version_are_not_taken(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 2);
+    forge_table(s, 3);
+    forge_table(s, 4);
+    start_head(s);
+    assert_false(goes_on(s, before));
+    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    sim_destroy(s);
+}
+
+static void the_table_of_one_member_alone_is_not_taken(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+    uint64_t version = core_stats(sim_core(s, 6)).version;
+
+    lose_records(s, 2);
+    forge_table(s, 3);
+    sim_core(s, 3)->members.version += 50;
+    start_head(s);
+    assert_true(goes_on(s, before));
+    assert_true(core_stats(sim_core(s, 0)).version == version + 1);
+    dvm_wait_wired(s, MEMBERS - 2, 120000); /* the liar has joined anew */
+    sim_destroy(s);
+}
+
+static void no_table_is_taken_if_as_many_members_are_of_another_incarnation(void **state)
+{
+    struct sim *s = boot_shape(8, 2);
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 2);
+    for (uint32_t v = 3; v <= 5; v++)
+        sim_core(s, v)->self.epoch.inc++;
+    start_head(s);
+    assert_false(goes_on(s, before));
+    sim_destroy(s);
+}
+
+/* Each of the two has seen another version. */
+static void a_table_that_half_of_the_callers_are_ahead_of_is_not_taken(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 2);
+    sim_core(s, 3)->members.version += 1;
+    sim_core(s, 4)->members.version += 2;
+    start_head(s);
+    assert_false(goes_on(s, before));
+    sim_destroy(s);
+}
+
+/* All tables name a key for vpids 3 to 5, and these show none. */
+static void callers_without_the_key_that_the_table_has_for_them_do_not_agree(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 2);
+    for (uint32_t v = 3; v <= MEMBERS; v++) {
+        for (uint32_t named = 3; named <= 5; named++)
+            members_set_key(&sim_core(s, v)->members, named, (struct key_id){1, named});
+    }
+    start_head(s);
+    assert_false(goes_on(s, before));
+    sim_destroy(s);
+}
+
+/* Vpid 7 was below vpid 3. Both are lost with the keepers: three of seven are left. */
+static void members_that_are_lost_with_their_parent_do_not_count(void **state)
+{
+    struct sim *s = boot_shape(7, 2);
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 2);
+    sim_crash(s, 3);
+    sim_crash(s, 7);
+    start_head(s); /* vpids 4, 5 and 6 of 7 */
+    assert_false(goes_on(s, before));
+    sim_destroy(s);
+}
+
+/* Vpids 7 to 10 of 10 are below vpids 3 and 4, which call and have lost them: 4 of 10 are left. */
+static void members_below_a_caller_count_only_if_they_are_linked(void **state)
+{
+    struct sim *s = boot_shape(10, 2);
+    uint64_t before = current_incarnation(s);
+
+    for (uint32_t v = 7; v <= 10; v++)
+        sim_crash(s, v);
+    lose_records(s, 2);
+    start_head(s);
+    assert_false(goes_on(s, before));
+    dvm_wait_wired(s, 4, 60000);
+    sim_destroy(s);
+}
+
+/* --- what goes on */
+
+static void the_incarnation_and_epochs_go_on_when_both_keepers_are_lost_with_the_head(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+    struct epoch epochs[MEMBERS + 1];
+    uint64_t version = core_stats(sim_core(s, 6)).version;
+    uint32_t all = MEMBERS;
+
+    for (uint32_t v = 3; v <= MEMBERS; v++)
+        epochs[v] = core_inspect_epoch(sim_core(s, v));
+    lose_records(s, 2);
+    sim_for(s, DVM_AWAY_MS);
+    start_head(s);
+    assert_true(goes_on(s, before));
+    assert_true(core_stats(sim_core(s, 0)).version == version + 1);
+    sim_start(s, 1);
+    sim_start(s, 2);
+    dvm_wait_wired(s, MEMBERS, 120000);
+    assert_true(sim_until(s, dvm_head_known, &all, 20000));
+    for (uint32_t v = 3; v <= MEMBERS; v++)
+        assert_true(epoch_eq(core_inspect_epoch(sim_core(s, v)), epochs[v]));
+    for (uint32_t v = 1; v <= 2; v++)
+        assert_true(core_inspect_epoch(sim_core(s, v)).ctr > 1000000);
+    sim_destroy(s);
+}
+
+static void jobs_that_no_record_has_end_and_later_ones_have_other_names(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+    size_t lost = sim_submit(s, 3, 2, 60000, 0), other;
+
+    sim_for(s, 500);
+    assert_true(sim_job(s, lost)->accepted);
+    lose_records(s, 2);
+    start_head(s);
+    assert_true(goes_on(s, before));
+    dvm_wait_job(s, lost, EXIT_CODE_LOST);
+    assert_non_null(strstr(sim_job(s, lost)->text, "its heir does not know the job"));
+    for (uint32_t v = 3; v <= MEMBERS; v++)
+        assert_int_equal(sim_ranks(s, v), 0);
+    other = sim_submit(s, 4, 2, 10, 5);
+    dvm_wait_job(s, other, 5);
+    assert_true(strtoull(strchr(sim_job(s, other)->nspace, '.') + 1, NULL, 10) > 16000000);
+    sim_destroy(s);
+}
+
+/* With radix 2 and 14 members, vpids 3 to 6 call, and 7 to 14 are linked below them. */
+static void members_that_are_linked_below_callers_count(void **state)
+{
+    struct sim *s = boot_shape(14, 2);
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 2);
+    start_head(s);
+    assert_true(goes_on(s, before));
+    dvm_wait_wired(s, 12, 60000);
+    sim_destroy(s);
+}
+
+static void an_heir_of_members_has_heirs_with_records(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+    size_t job;
+
+    lose_records(s, 2);
+    start_head(s);
+    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    sim_for(s, 5000); /* it accepts jobs when all members have reported theirs */
+    job = sim_submit(s, 5, 2, 9000, 7);
+    sim_for(s, 500);
+    replace_head(s);
+    assert_true(goes_on(s, before));
+    dvm_wait_job(s, job, 7);
+    sim_destroy(s);
+}
+
+/* Vpid 6 joins while the records are lost at each millisecond. */
+static void a_daemon_that_joins_is_a_member_or_joins_again_at_each_moment(void **state)
+{
+    for (uint64_t ms = 1; ms <= 200; ms += 7) {
+        struct sim *s = boot();
+        uint64_t before = current_incarnation(s);
+
+        sim_crash(s, 6);
+        sim_for(s, DVM_LOSS_MS);
+        sim_start(s, 6);
+        sim_for(s, ms);
+        lose_records(s, 2);
+        start_head(s);
+        assert_true(goes_on(s, before));
+        dvm_wait_wired(s, MEMBERS - 2, 120000);
+        sim_destroy(s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(half_of_the_members_are_no_majority),
+        cmocka_unit_test(two_different_tables_of_one_version_are_not_taken),
+        cmocka_unit_test(the_table_of_one_member_alone_is_not_taken),
+        cmocka_unit_test(no_table_is_taken_if_as_many_members_are_of_another_incarnation),
+        cmocka_unit_test(a_table_that_half_of_the_callers_are_ahead_of_is_not_taken),
+        cmocka_unit_test(callers_without_the_key_that_the_table_has_for_them_do_not_agree),
+        cmocka_unit_test(members_that_are_lost_with_their_parent_do_not_count),
+        cmocka_unit_test(members_below_a_caller_count_only_if_they_are_linked),
+        cmocka_unit_test(the_incarnation_and_epochs_go_on_when_both_keepers_are_lost_with_the_head),
+        cmocka_unit_test(jobs_that_no_record_has_end_and_later_ones_have_other_names),
+        cmocka_unit_test(members_that_are_linked_below_callers_count),
+        cmocka_unit_test(an_heir_of_members_has_heirs_with_records),
+        cmocka_unit_test(a_daemon_that_joins_is_a_member_or_joins_again_at_each_moment),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
