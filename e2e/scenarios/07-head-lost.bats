@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
 # The head's container is killed, or its pod deleted: jobs, members, queue and campaigns go on with the next head, which
-# gets the records of two members. If both are lost with the head, jobs end with a reason, and members join anew.
+# gets the records of two members. If both are lost with the head, jobs of the other members go on if these are most of all.
+# Otherwise jobs end with a reason, and members join anew.
 # shellcheck disable=SC2016,SC2030,SC2031 # what is in single quotes is expanded in a pod; the end of a test reads its variables
 load ../lib
 
@@ -211,6 +212,17 @@ lose_head_and_keepers() {
     k delete pod "$X-head-0" --timeout=60s
     for v in 1 2; do kill_from_outside "$X-$v" dvm-spawner; done
     uncordon
+}
+
+@test "C21: head lost, and both keepers while there is no head: a job of the three other members goes on with the next head" {
+    have 5
+    remember 5
+    hold others 3,4,5 "$X-3"
+    lose_head_and_keepers
+    eventually 120 "the next head answers" has_next_head
+    released others
+    settled 5
+    mpi_over 5
 }
 
 @test "head lost, and both keepers while there is no head: jobs end with a reason, members join the next incarnation" {
