@@ -91,10 +91,7 @@ struct asking_caller *asking_find_caller(const struct asking *a, uint64_t conn)
     return NULL;
 }
 
-typedef bool caller_test(const struct asking_caller *x, const struct asking_caller *as);
-
-/* A vpid counts once, however many calls name it. */
-static unsigned count_vpids(const struct asking *a, caller_test *counts,
+unsigned asking_count_vpids(const struct asking *a, asking_test *counts,
                             const struct asking_caller *as)
 {
     hwloc_bitmap_t vpids = bitmap_alloc();
@@ -142,7 +139,8 @@ static bool is_child(const struct asking_caller *x, const struct asking_caller *
 static bool is_better(const struct asking *a, const struct asking_caller *x,
                       const struct asking_caller *y)
 {
-    unsigned n = count_vpids(a, is_of_incarnation, x), m = count_vpids(a, is_of_incarnation, y);
+    unsigned n = asking_count_vpids(a, is_of_incarnation, x),
+             m = asking_count_vpids(a, is_of_incarnation, y);
 
     if (n != m)
         return n > m;
@@ -174,7 +172,7 @@ static void drop_caller(struct core *c, struct asking_caller *x)
 {
     struct asking *a = &c->asking;
 
-    if (x->kept.ctr && x == find_best(a) && count_vpids(a, has_same_records, x) < 2)
+    if (x->kept.ctr && x == find_best(a) && asking_count_vpids(a, has_same_records, x) < 2)
         a->lost_ms = c->out.now_ms;
     free_caller(a, x);
 }
@@ -305,7 +303,8 @@ static void drop_closed(struct core *c)
 /* All have answered that should call. */
 static bool is_enough(const struct asking *a, const struct asking_caller *best)
 {
-    unsigned n = count_vpids(a, is_child, best), same = count_vpids(a, has_same_records, best);
+    unsigned n = asking_count_vpids(a, is_child, best),
+             same = asking_count_vpids(a, has_same_records, best);
 
     return n >= best->kept.callers && same >= (best->kept.callers < 2 ? 1 : 2);
 }
@@ -314,13 +313,13 @@ static bool is_enough(const struct asking *a, const struct asking_caller *best)
 static bool all_join(const struct core *c)
 {
     return c->opts.size && !c->asking.member_ms &&
-           count_vpids(&c->asking, is_joiner, NULL) >= c->opts.size;
+           asking_count_vpids(&c->asking, is_joiner, NULL) >= c->opts.size;
 }
 
 /* A better keeper may be about to call again, but that wait has an end. */
 static uint64_t wait_for_keepers(const struct asking *a, const struct asking_caller *best)
 {
-    bool most = 2 * count_vpids(a, has_answered, best) > best->kept.callers;
+    bool most = 2 * asking_count_vpids(a, has_answered, best) > best->kept.callers;
     uint64_t until = a->keeper_ms + (most ? ASKING_MORE_MS : ASKING_FEW_MS);
     uint64_t back = a->lost_ms ? a->lost_ms + ASKING_MORE_MS : 0;
     uint64_t end = a->member_ms + ASKING_MS;

@@ -136,6 +136,10 @@ void asking_free(struct core *c);
 
 /* NULL: no caller waits on this connection. */
 struct asking_caller *asking_find_caller(const struct asking *a, uint64_t conn);
+/* Whether a caller counts, compared with `as`. A vpid counts once, however many calls name it. */
+typedef bool asking_test(const struct asking_caller *x, const struct asking_caller *as);
+unsigned asking_count_vpids(const struct asking *a, asking_test *counts,
+                            const struct asking_caller *as);
 bool asking_fold(struct core *c, const struct buf *records, const int64_t *clock_ahead);
 
 /* The new head: asks callers that keep no records for their tables. */

@@ -167,29 +167,9 @@ static uint64_t head_of(const struct asking_caller *x)
     return members_get(&x->table.members, VPID_HEAD)->ctr;
 }
 
-typedef bool caller_test(const struct asking_caller *x, const struct asking_table *t);
-
-/* A vpid counts once, however many calls name it. */
-static unsigned count_callers(const struct asking *a, caller_test *counts,
-                              const struct asking_table *t)
+static bool has_table(const struct asking_caller *x, const struct asking_caller *as)
 {
-    hwloc_bitmap_t vpids = bitmap_alloc();
-    const struct asking_caller *x;
-    unsigned n;
-
-    DL_FOREACH(a->callers, x)
-    {
-        if (counts(x, t))
-            bitmap_set(vpids, x->vpid);
-    }
-    n = (unsigned)hwloc_bitmap_weight(vpids);
-    hwloc_bitmap_free(vpids);
-    return n;
-}
-
-static bool has_table(const struct asking_caller *x, const struct asking_table *t)
-{
-    return is_same_table(&x->table, t);
+    return is_same_table(&x->table, &as->table);
 }
 
 static bool is_member(const struct asking_caller *x, const struct asking_table *t)
@@ -201,14 +181,14 @@ static bool is_member(const struct asking_caller *x, const struct asking_table *
 }
 
 /* It has seen nothing that is not in the table. */
-static bool agrees_with_table(const struct asking_caller *x, const struct asking_table *t)
+static bool agrees_with_table(const struct asking_caller *x, const struct asking_caller *as)
 {
-    return is_member(x, t) && x->version <= t->version;
+    return is_member(x, &as->table) && x->version <= as->table.version;
 }
 
-static bool disagrees_with_table(const struct asking_caller *x, const struct asking_table *t)
+static bool disagrees_with_table(const struct asking_caller *x, const struct asking_caller *as)
 {
-    return !x->joins && !agrees_with_table(x, t);
+    return !x->joins && !agrees_with_table(x, as);
 }
 
 struct presence {
@@ -282,14 +262,15 @@ static unsigned count_present(const struct asking *a, const struct asking_table 
 
 static bool is_supported(const struct asking *a, const struct asking_caller *x)
 {
-    const struct asking_table *t = &x->table;
     unsigned all;
 
-    if (!t->come || !agrees_with_table(x, t))
+    if (!x->table.come || !agrees_with_table(x, x))
         return false;
-    all = count_members(t);
-    return count_callers(a, has_table, t) >= (all < 2 ? 1 : 2) && 2 * count_present(a, t) > all &&
-           count_callers(a, agrees_with_table, t) > count_callers(a, disagrees_with_table, t);
+    all = count_members(&x->table);
+    return asking_count_vpids(a, has_table, x) >= (all < 2 ? 1 : 2) &&
+           2 * count_present(a, &x->table) > all &&
+           asking_count_vpids(a, agrees_with_table, x) >
+               asking_count_vpids(a, disagrees_with_table, x);
 }
 
 static bool is_later(const struct asking_caller *x, const struct asking_caller *y)
@@ -319,7 +300,7 @@ static bool is_contradicted(const struct asking *a, const struct asking_caller *
     DL_FOREACH(a->callers, x)
     {
         if (x->table.come && !is_same_table(&x->table, &best->table) && !is_later(x, best) &&
-            !is_later(best, x) && count_callers(a, has_table, &x->table) > 1)
+            !is_later(best, x) && asking_count_vpids(a, has_table, x) > 1)
             return true;
     }
     return false;
