@@ -236,6 +236,31 @@ crash_member() {
     grep -q 'those of the volume are taken' "$DVM_SESSION_DIR/0/prted.log"
 }
 
+@test "both keepers are lost with the head: most members are left, and a job of these ends with its own code" {
+    start_dvm 5 --slots 3
+    keep_at_members 5
+    local before
+    before=$(incarnation)
+    hold_job held 6 --dvm "$DVM_SESSION_DIR/4" --host 3,4,5 --map-by node
+    hold_job lost 2 --dvm "$DVM_SESSION_DIR/4" --host 1,5 --map-by node
+    lose_head
+    crash_member 1
+    crash_member 2
+    start_heir
+    eventually all_wired 3
+    [ "$(incarnation)" = "$before" ]
+    end_job lost
+    [ "$code" -eq 123 ]
+    grep -q 'the head was lost with all records of the job, and vpid 1' "$BATS_TEST_TMPDIR/lost.err"
+    [ "$(ranks_of held | wc -l)" -eq 6 ]
+    [ "$(view '[.jobs[] | select(.state == "REGISTERED" or .state == "RUNNING")] | length')" -eq 1 ]
+    release_job held 6
+    end_job held
+    [ "$code" -eq 0 ]
+    [ "$(grep -c "released on" <<< "$said")" -eq 6 ]
+    prun -n 6 true
+}
+
 @test "a head makes its directory on a new volume, and the file has its records once it has asked" {
     start_dvm 1
     kill_head
