@@ -259,6 +259,7 @@ crash_member() {
     [ "$code" -eq 0 ]
     [ "$(grep -c "released on" <<< "$said")" -eq 6 ]
     prun -n 6 true
+    run ! grep -h 'is illegal' "$DVM_SESSION_DIR"/{3,4,5}/prted.log
 }
 
 @test "a head makes its directory on a new volume, and the file has its records once it has asked" {
