@@ -113,6 +113,26 @@ static void c21_a_job_that_one_of_its_daemons_does_not_report_ends(void **state)
     sim_destroy(s);
 }
 
+/* Small messages, so that most of the memory is what keeps them. */
+static void the_messages_that_wait_are_bounded(void **state)
+{
+    struct sim *s = boot();
+    struct msg m = {.type = MSG_SIGNAL, .signal = {.nspace = (char *)"x.1", .signum = 15}};
+    struct head *h;
+    unsigned n = 0;
+
+    replace_all(s);
+    h = (struct head *)core_inspect_head(sim_core(s, 0));
+    assert_true(job_adoption_waits(head_jobs(h)));
+    while (job_adoption_waits(head_jobs(h)) && n < 1000000) {
+        head_msg(h, 4, &m);
+        if (++n % 1000 == 0)
+            job_adoption_steps((struct jobs *)head_jobs(h));
+    }
+    assert_false(job_adoption_waits(head_jobs(h)));
+    sim_destroy(s);
+}
+
 static void a_job_whose_client_is_lost_ends(void **state)
 {
     struct sim_want x = {.ranks = 4, .run_ms = 60000, .nhosts = 2, .hosts = {3, 4}};
@@ -442,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_job_with_ranks_at_a_lost_keeper_ends),
         cmocka_unit_test(a_job_that_a_daemon_reports_with_another_map_ends),
         cmocka_unit_test(c21_a_job_that_one_of_its_daemons_does_not_report_ends),
+        cmocka_unit_test(the_messages_that_wait_are_bounded),
         cmocka_unit_test(a_job_whose_client_is_lost_ends),
         cmocka_unit_test(c21_a_job_for_which_no_client_waits_ends),
         cmocka_unit_test(a_detached_job_of_the_head_ends),

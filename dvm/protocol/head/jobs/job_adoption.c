@@ -32,7 +32,8 @@
 #include <string.h>
 #include <utlist.h>
 
-#define ADOPTION_BYTES_MAX (256u << 20) /* of reports and messages; then it is decided at once */
+/* Of reports, messages and questions, with what keeps them. Then it is decided at once. */
+#define ADOPTION_BYTES_MAX (64u << 20)
 
 struct reported_job { /* as at least one of its daemons has it */
     struct buf bytes; /* of the launch, without what differs between daemons: its key */
@@ -52,10 +53,10 @@ struct deferred_msg {
     struct deferred_msg *next, *prev;
 };
 
-struct client_question { /* JOB_ASK */
-    uint32_t from, client;
-    char *nspace;
-    struct client_question *next, *prev;
+struct client_job { /* of a client at a member */
+    char *key;      /* "vpid client namespace" */
+    const struct reported_job *refused;
+    UT_hash_handle hh;
 };
 
 struct job_adoption {
@@ -63,7 +64,8 @@ struct job_adoption {
     hwloc_bitmap_t members; /* vpids that have reported all */
     struct reported_job *jobs;
     struct deferred_msg *deferred;
-    struct client_question *asked;
+    struct client_job *asked;   /* by JOB_ASK */
+    struct client_job *refused; /* with and without the namespace */
     size_t bytes;
     bool decided;
 };
@@ -99,10 +101,21 @@ static void free_deferred(struct job_adoption *a, struct deferred_msg *d)
     free(d);
 }
 
+static void free_client_jobs(struct client_job **set)
+{
+    struct client_job *c, *tmp;
+
+    HASH_ITER(hh, *set, c, tmp)
+    {
+        HASH_DEL(*set, c);
+        free(c->key);
+        free(c);
+    }
+}
+
 void job_adoption_free(struct jobs *js)
 {
     struct job_adoption *a = js->adoption;
-    struct client_question *q, *tmp;
 
     if (!a)
         return;
@@ -110,11 +123,8 @@ void job_adoption_free(struct jobs *js)
         free_reported(a, a->jobs);
     while (a->deferred)
         free_deferred(a, a->deferred);
-    DL_FOREACH_SAFE(a->asked, q, tmp)
-    {
-        free(q->nspace);
-        free(q);
-    }
+    free_client_jobs(&a->asked);
+    free_client_jobs(&a->refused);
     hwloc_bitmap_free(a->members);
     free(a);
     js->adoption = NULL;
@@ -147,12 +157,29 @@ static bool is_about_jobs(unsigned type)
     }
 }
 
-static void note_question(struct job_adoption *a, uint32_t from, const struct msg_client_job *m)
+static const struct client_job *find_client_job(const struct client_job *set, uint32_t vpid,
+                                                uint32_t client, const char *nspace)
 {
-    struct client_question *q = xcalloc(1, sizeof(*q));
+    FREE_AUTO char *key = xasprintf("%u %u %s", vpid, client, nspace);
+    struct client_job *c;
 
-    *q = (struct client_question){.from = from, .client = m->client, .nspace = xstrdup(m->nspace)};
-    DL_APPEND(a->asked, q);
+    HASH_FIND_STR(set, key, c);
+    return c;
+}
+
+/* The first one of that name stays. */
+static void add_client_job(struct job_adoption *a, struct client_job **set, uint32_t vpid,
+                           uint32_t client, const char *nspace, const struct reported_job *refused)
+{
+    struct client_job *c;
+
+    if (find_client_job(*set, vpid, client, nspace))
+        return;
+    c = xcalloc(1, sizeof(*c));
+    c->key = xasprintf("%u %u %s", vpid, client, nspace);
+    c->refused = refused;
+    a->bytes += sizeof(*c) + strlen(c->key);
+    HASH_ADD_STR(*set, key, c);
 }
 
 bool job_adoption_defers(struct jobs *js, uint32_t from, const struct msg *m)
@@ -168,10 +195,10 @@ bool job_adoption_defers(struct jobs *js, uint32_t from, const struct msg *m)
     d->type = m->type;
     buf_init(&d->bytes, RECORD_BYTES_MAX);
     msg_encode(&d->bytes, m);
-    a->bytes += d->bytes.len;
+    a->bytes += sizeof(*d) + d->bytes.len;
     DL_APPEND(a->deferred, d);
     if (m->type == MSG_JOB_ASK)
-        note_question(a, from, &m->job_ask);
+        add_client_job(a, &a->asked, from, m->job_ask.client, m->job_ask.nspace, NULL);
     return true;
 }
 
@@ -206,7 +233,7 @@ static struct reported_job *add_reported(struct job_adoption *a, const struct bu
     r->nodes = bitmap_alloc();
     r->cpus = xcalloc(r->launch.nranks + 1, sizeof(*r->cpus));
     HASH_ADD_KEYPTR(hh, a->jobs, r->bytes.data, r->bytes.len, r);
-    a->bytes += 2 * r->bytes.len;
+    a->bytes += sizeof(*r) + 2 * r->bytes.len + r->launch.nranks * sizeof(*r->cpus);
     return r;
 }
 
@@ -271,19 +298,6 @@ static char *explain_nodes(const struct jobs *js, const struct reported_job *r)
     return NULL;
 }
 
-static bool is_asked_for(const struct job_adoption *a, const struct job_launch *l)
-{
-    const struct client_question *q;
-
-    DL_FOREACH(a->asked, q)
-    {
-        if (q->from == l->files_vpid && q->client == l->files_client &&
-            strcmp(q->nspace, l->nspace) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* What is missing; NULL: nothing. */
 static char *explain_refusal(const struct jobs *js, const struct reported_job *r)
 {
@@ -295,7 +309,7 @@ static char *explain_refusal(const struct jobs *js, const struct reported_job *r
         return xstrdup("its client was at the head");
     if (!members_live(js->members, l->files_vpid))
         return xasprintf("vpid %u with its client is no member any more", l->files_vpid);
-    if (!is_asked_for(js->adoption, l))
+    if (!find_client_job(js->adoption->asked, l->files_vpid, l->files_client, l->nspace))
         return xasprintf("no client at vpid %u waits for it", l->files_vpid);
     return explain_nodes(js, r);
 }
@@ -421,6 +435,11 @@ static void adopt_job(struct jobs *js, struct reported_job *r)
 
 static void end_reported(struct jobs *js, const struct reported_job *r)
 {
+    struct job_adoption *a = js->adoption;
+    const struct job_launch *l = &r->launch;
+
+    add_client_job(a, &a->refused, l->files_vpid, l->files_client, l->nspace, r);
+    add_client_job(a, &a->refused, l->files_vpid, l->files_client, "", r);
     published_job_ended(js->published, r->launch.nspace);
     out_log(js->out, LOG_LEVEL_WARN, "job %s ends: all its records are lost, and %s",
             r->launch.nspace, r->why);
@@ -512,20 +531,6 @@ bool job_adoption_next(struct jobs *js, uint32_t *from, struct msg *m)
     return found;
 }
 
-static const struct reported_job *find_refused(const struct job_adoption *a, uint32_t from,
-                                               uint32_t client, const char *nspace)
-{
-    const struct reported_job *r, *tmp;
-
-    HASH_ITER(hh, a->jobs, r, tmp)
-    {
-        if (r->why && r->launch.files_vpid == from && r->launch.files_client == client &&
-            (!*nspace || strcmp(r->launch.nspace, nspace) == 0))
-            return r;
-    }
-    return NULL;
-}
-
 static void tell_client(struct jobs *js, uint32_t from, const struct msg *m)
 {
     struct err err = {0};
@@ -537,8 +542,9 @@ static void tell_client(struct jobs *js, uint32_t from, const struct msg *m)
 /* ACCEPTED first: a client without the name of its job would submit it at another daemon. */
 bool job_adoption_answers(struct jobs *js, uint32_t from, uint32_t client, const char *nspace)
 {
-    const struct reported_job *r =
-        js->adoption ? find_refused(js->adoption, from, client, nspace) : NULL;
+    const struct client_job *c =
+        js->adoption ? find_client_job(js->adoption->refused, from, client, nspace) : NULL;
+    const struct reported_job *r = c ? c->refused : NULL;
     FREE_AUTO char *text =
         r ? xasprintf("the head was lost with all records of the job, and %s", r->why) : NULL;
     struct msg accepted = {.type = MSG_ACCEPTED};
