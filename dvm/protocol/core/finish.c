@@ -7,9 +7,9 @@
  * (core_reset()).
  *
  * Local jobs, clients and requests are dropped first. The head sends BYE to its children at once. A
- * member that ends with the whole DVM waits for the BYE of its parent, then sends BYE to its
- * children. When the other links are closed, and the parent has sent BYE or its link is closed, the
- * member sends BYE to the parent and ends.
+ * member sends BYE to a daemon that it has called beside its parent at once, and to its children if
+ * the whole DVM ends and its parent has sent BYE. When the other links are closed, and the parent
+ * has sent BYE or its link is closed, the member sends BYE to the parent and ends.
  *
  * Invariants: the lifeline is closed last, so messages of the children can still pass.
  *
@@ -84,6 +84,9 @@ void finish_check(struct core *c)
         if (k == up)
             continue;
         below++;
+        /* It was called while the parent was out of reach. Nobody else closes this link. */
+        if (!k->incoming && k->state == NEIGHBOUR_UP)
+            neigh_bye(c, k);
         /* the whole DVM ends: our children follow when our parent has sent BYE */
         if (c->state == CORE_ENDING && k->incoming && k->state == NEIGHBOUR_UP &&
             (!up || up->peer_bye))
