@@ -55,4 +55,10 @@ static inline void replace_head_at_once(struct sim *s)
     assert_true(sim_until(s, is_head, NULL, 30000));
 }
 
+/* A head has begun just now. True: with records, not with the table of most members. */
+static inline bool has_records(struct sim *s)
+{
+    return !job_adoption_waits(head_jobs(core_inspect_head(sim_core(s, 0))));
+}
+
 #endif

@@ -536,6 +536,7 @@ static void deliver_late(bool drop)
     deliver_to_keeper(s, &o, drop ? &dropped : &o.first);
     sim_crash(s, 2);
     replace_head(s);
+    assert_true(has_records(s));
     dvm_wait_job(s, job, 5);
     sim_destroy(s);
     buf_free(&o.first);
@@ -582,6 +583,7 @@ static void c25_a_child_of_a_keeper_cannot_end_its_records(void **state)
     sim_for(s, 10);
     sim_crash(s, 2);
     replace_head(s);
+    assert_true(has_records(s));
     dvm_wait_job(s, job, 5);
     sim_destroy(s);
 }

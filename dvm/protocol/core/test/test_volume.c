@@ -281,6 +281,7 @@ static void c21_the_first_records_of_a_head_that_has_asked_replace_the_earlier_o
     lose_keepers(s);
     sim_for(s, DVM_AWAY_MS);
     start_head(s);
+    assert_true(has_records(s));
     assert_true(current_incarnation(s) == before);
     dvm_wait_job(s, job, 5);
     sim_destroy(s);
