@@ -79,35 +79,6 @@ void asking_free(struct core *c)
 
 /* --- callers */
 
-struct asking_caller *asking_find_caller(const struct asking *a, uint64_t conn)
-{
-    struct asking_caller *x;
-
-    DL_FOREACH(a->callers, x)
-    {
-        if (x->conn == conn)
-            return x;
-    }
-    return NULL;
-}
-
-unsigned asking_count_vpids(const struct asking *a, asking_test *counts,
-                            const struct asking_caller *as)
-{
-    hwloc_bitmap_t vpids = bitmap_alloc();
-    const struct asking_caller *x;
-    unsigned n;
-
-    DL_FOREACH(a->callers, x)
-    {
-        if (counts(x, as))
-            bitmap_set(vpids, x->vpid);
-    }
-    n = (unsigned)hwloc_bitmap_weight(vpids);
-    hwloc_bitmap_free(vpids);
-    return n;
-}
-
 static bool is_joiner(const struct asking_caller *x, const struct asking_caller *as)
 {
     return x->joins;
@@ -139,8 +110,7 @@ static bool is_child(const struct asking_caller *x, const struct asking_caller *
 static bool is_better(const struct asking *a, const struct asking_caller *x,
                       const struct asking_caller *y)
 {
-    unsigned n = asking_count_vpids(a, is_of_incarnation, x),
-             m = asking_count_vpids(a, is_of_incarnation, y);
+    unsigned n = callers_count(a, is_of_incarnation, x), m = callers_count(a, is_of_incarnation, y);
 
     if (n != m)
         return n > m;
@@ -172,7 +142,7 @@ static void drop_caller(struct core *c, struct asking_caller *x)
 {
     struct asking *a = &c->asking;
 
-    if (x->kept.ctr && x == find_best(a) && asking_count_vpids(a, has_same_records, x) < 2)
+    if (x->kept.ctr && x == find_best(a) && callers_count(a, has_same_records, x) < 2)
         a->lost_ms = c->out.now_ms;
     free_caller(a, x);
 }
@@ -234,7 +204,7 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
     struct peer_link *at = neighbours_in(c->neighbours);
     struct asking_caller *x;
 
-    if (asking_find_caller(a, at->conn))
+    if (callers_find(a, at->conn))
         return;
     leave_earlier(c, &m->hello.self, k->key);
     x = xcalloc(1, sizeof(*x));
@@ -258,7 +228,7 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
 void asking_take_kept(struct core *c, struct neighbour *k, const struct msg_kept *m)
 {
     struct peer_link *at = neighbours_in(c->neighbours);
-    struct asking_caller *x = asking_find_caller(&c->asking, at->conn);
+    struct asking_caller *x = callers_find(&c->asking, at->conn);
 
     if (!x || x->joins)
         return;
@@ -303,8 +273,7 @@ static void drop_closed(struct core *c)
 /* All have answered that should call. */
 static bool is_enough(const struct asking *a, const struct asking_caller *best)
 {
-    unsigned n = asking_count_vpids(a, is_child, best),
-             same = asking_count_vpids(a, has_same_records, best);
+    unsigned n = callers_count(a, is_child, best), same = callers_count(a, has_same_records, best);
 
     return n >= best->kept.callers && same >= (best->kept.callers < 2 ? 1 : 2);
 }
@@ -313,13 +282,13 @@ static bool is_enough(const struct asking *a, const struct asking_caller *best)
 static bool all_join(const struct core *c)
 {
     return c->opts.size && !c->asking.member_ms &&
-           asking_count_vpids(&c->asking, is_joiner, NULL) >= c->opts.size;
+           callers_count(&c->asking, is_joiner, NULL) >= c->opts.size;
 }
 
 /* A better keeper may be about to call again, but that wait has an end. */
 static uint64_t wait_for_keepers(const struct asking *a, const struct asking_caller *best)
 {
-    bool most = 2 * asking_count_vpids(a, has_answered, best) > best->kept.callers;
+    bool most = 2 * callers_count(a, has_answered, best) > best->kept.callers;
     uint64_t until = a->keeper_ms + (most ? ASKING_MORE_MS : ASKING_FEW_MS);
     uint64_t back = a->lost_ms ? a->lost_ms + ASKING_MORE_MS : 0;
     uint64_t end = a->member_ms + ASKING_MS;
@@ -387,7 +356,7 @@ static bool is_ahead(const struct core *c, struct epoch epoch, uint64_t version)
            (version > c->members.version || epoch.ctr > head_last_epoch(c->head));
 }
 
-bool asking_fold(struct core *c, const struct buf *records, const int64_t *clock_ahead)
+static bool fold_records(struct core *c, const struct buf *records, const int64_t *clock_ahead)
 {
     c->opts.heritage = records->data;
     c->opts.heritage_len = records->len;
@@ -413,7 +382,7 @@ static bool refuse_outdated(struct core *c)
 
 static bool inherit_from_keeper(struct core *c)
 {
-    return asking_fold(c, &c->asking.got, &c->asking.clock_ahead) && !refuse_outdated(c);
+    return fold_records(c, &c->asking.got, &c->asking.clock_ahead) && !refuse_outdated(c);
 }
 
 /* The incarnation of the records may have ended while the head had no volume. */
@@ -422,7 +391,7 @@ static bool inherit_from_volume(struct core *c)
     const struct asking *a = &c->asking;
     size_t others = 0;
 
-    if (a->volume.len == 0 || !asking_fold(c, &a->volume, NULL))
+    if (a->volume.len == 0 || !fold_records(c, &a->volume, NULL))
         return false;
     if (refuse_outdated(c))
         return false;
@@ -437,6 +406,15 @@ static bool inherit_from_volume(struct core *c)
     c->from_volume = true;
     out_log(&c->out, LOG_LEVEL_INFO, "no member keeps records: those of the volume are taken");
     return true;
+}
+
+static bool inherit_from_members(struct core *c)
+{
+    const int64_t own_clock = 0;
+    BUF_AUTO struct buf b = {0};
+
+    buf_init(&b, RECORD_SNAPSHOT_MAX);
+    return majority_record(c, &b) && fold_records(c, &b, &own_clock);
 }
 
 static void begin_head(struct core *c)
@@ -460,7 +438,7 @@ static void begin_head(struct core *c)
 
 static void forget_kept(struct asking *a, uint64_t now_ms)
 {
-    struct asking_caller *x = a->from ? asking_find_caller(a, a->from) : NULL;
+    struct asking_caller *x = a->from ? callers_find(a, a->from) : NULL;
 
     if (a->from)
         a->again_ms = now_ms; /* it may call again */
@@ -476,7 +454,7 @@ static void forget_kept(struct asking *a, uint64_t now_ms)
 static uint64_t records_due(const struct core *c)
 {
     const struct asking *a = &c->asking;
-    const struct asking_caller *from = asking_find_caller(a, a->from), *x;
+    const struct asking_caller *from = callers_find(a, a->from), *x;
 
     DL_FOREACH(a->callers, x)
     {
@@ -491,7 +469,7 @@ static bool is_under_way(struct core *c)
 {
     struct asking *a = &c->asking;
 
-    if (!a->got.len && a->from && asking_find_caller(a, a->from) && records_due(c) > c->out.now_ms)
+    if (!a->got.len && a->from && callers_find(a, a->from) && records_due(c) > c->out.now_ms)
         return true;
     forget_kept(a, c->out.now_ms);
     return false;
@@ -500,8 +478,7 @@ static bool is_under_way(struct core *c)
 /* A better keeper has answered while the records of another one are on their way. */
 static void drop_outdone(struct asking *a)
 {
-    const struct asking_caller *x = a->from ? asking_find_caller(a, a->from) : NULL,
-                               *best = find_best(a);
+    const struct asking_caller *x = a->from ? callers_find(a, a->from) : NULL, *best = find_best(a);
 
     if (!x || !best || !is_better(a, best, x))
         return;
@@ -537,7 +514,7 @@ void asking_turn(struct core *c)
         a->from_ms = c->out.now_ms;
         ask_caller(c, k, at, true);
     } else if (wait_until(c) <= c->out.now_ms) {
-        if (!inherit_from_volume(c) && !majority_inherit(c))
+        if (!inherit_from_volume(c) && !inherit_from_members(c))
             out_log(&c->out, LOG_LEVEL_INFO,
                     "no records and no majority of members: a new incarnation begins");
         begin_head(c);

@@ -135,19 +135,18 @@ uint64_t asking_deadline(const struct core *c);
 void asking_free(struct core *c);
 
 /* NULL: no caller waits on this connection. */
-struct asking_caller *asking_find_caller(const struct asking *a, uint64_t conn);
+struct asking_caller *callers_find(const struct asking *a, uint64_t conn);
 /* Whether a caller counts, compared with `as`. A vpid counts once, however many calls name it. */
-typedef bool asking_test(const struct asking_caller *x, const struct asking_caller *as);
-unsigned asking_count_vpids(const struct asking *a, asking_test *counts,
-                            const struct asking_caller *as);
-bool asking_fold(struct core *c, const struct buf *records, const int64_t *clock_ahead);
+typedef bool callers_test(const struct asking_caller *x, const struct asking_caller *as);
+unsigned callers_count(const struct asking *a, callers_test *counts,
+                       const struct asking_caller *as);
 
 /* The new head: asks callers that keep no records for their tables. */
 void majority_ask(struct core *c);
 uint64_t majority_due(const struct core *c);
 void majority_take_table(struct core *c, struct neighbour *k, const struct msg_table *m);
-/* The head has the state that most members agree on, and has not begun; false: they do not. */
-bool majority_inherit(struct core *c);
+/* The record of the table that most members agree on, with its length; false: they do not. */
+bool majority_record(struct core *c, struct buf *b);
 void majority_free_table(struct asking_table *t);
 /* A member: to a new head, on this connection. */
 void majority_answer(struct core *c, struct neighbour *k, struct peer_link *at);

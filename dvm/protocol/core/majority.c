@@ -132,7 +132,7 @@ void majority_free_table(struct asking_table *t)
 
 void majority_take_table(struct core *c, struct neighbour *k, const struct msg_table *m)
 {
-    struct asking_caller *x = asking_find_caller(&c->asking, neighbours_in(c->neighbours)->conn);
+    struct asking_caller *x = callers_find(&c->asking, neighbours_in(c->neighbours)->conn);
     struct asking_table *t = x ? &x->table : NULL;
     struct members table;
     struct err err = {0};
@@ -267,10 +267,9 @@ static bool is_supported(const struct asking *a, const struct asking_caller *x)
     if (!x->table.come || !agrees_with_table(x, x))
         return false;
     all = count_members(&x->table);
-    return asking_count_vpids(a, has_table, x) >= (all < 2 ? 1 : 2) &&
+    return callers_count(a, has_table, x) >= (all < 2 ? 1 : 2) &&
            2 * count_present(a, &x->table) > all &&
-           asking_count_vpids(a, agrees_with_table, x) >
-               asking_count_vpids(a, disagrees_with_table, x);
+           callers_count(a, agrees_with_table, x) > callers_count(a, disagrees_with_table, x);
 }
 
 static bool is_later(const struct asking_caller *x, const struct asking_caller *y)
@@ -300,7 +299,7 @@ static bool is_contradicted(const struct asking *a, const struct asking_caller *
     DL_FOREACH(a->callers, x)
     {
         if (x->table.come && !is_same_table(&x->table, &best->table) && !is_later(x, best) &&
-            !is_later(best, x) && asking_count_vpids(a, has_table, x) > 1)
+            !is_later(best, x) && callers_count(a, has_table, x) > 1)
             return true;
     }
     return false;
@@ -345,12 +344,10 @@ static void put_record(const struct core *c, const struct asking_caller *best, s
         buf_patch_u32(b, 0, (uint32_t)(b->len - 4));
 }
 
-bool majority_inherit(struct core *c)
+bool majority_record(struct core *c, struct buf *b)
 {
     const struct asking *a = &c->asking;
     const struct asking_caller *best = find_supported(a);
-    const int64_t own_clock = 0;
-    BUF_AUTO struct buf b = {0};
 
     if (!best)
         return false;
@@ -359,10 +356,7 @@ bool majority_inherit(struct core *c)
                 (unsigned long long)best->table.version);
         return false;
     }
-    buf_init(&b, RECORD_SNAPSHOT_MAX);
-    put_record(c, best, &b);
-    if (!asking_fold(c, &b, &own_clock))
-        return false;
+    put_record(c, best, b);
     out_log(&c->out, LOG_LEVEL_WARN,
             "all records are lost: the table of version %llu is taken, and %u of its %u members "
             "are here; campaigns and published values are lost, and jobs go on if all their "
