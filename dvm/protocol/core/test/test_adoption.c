@@ -200,6 +200,15 @@ static void c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up(void *
     sim_destroy(s);
 }
 
+/* It is reported as that job, of the same client. */
+static void forge_name(struct job_launch *l, const struct job_launch *as, uint32_t universe)
+{
+    l->files_vpid = l->home_vpid = as->files_vpid;
+    l->files_client = l->home_client = as->files_client;
+    l->universe += universe;
+    memcpy(l->nspace, as->nspace, strlen(l->nspace));
+}
+
 /* Vpid 4 says that the job is its own alone. */
 static void a_job_that_is_reported_in_two_ways_ends(void **state)
 {
@@ -207,17 +216,33 @@ static void a_job_that_is_reported_in_two_ways_ends(void **state)
     struct sim_want x = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {3}};
     struct sim_want y = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
     size_t job = sim_submit_job(s, 5, &x), other = sim_submit_job(s, 6, &y);
-    struct job_launch *forged;
 
     sim_for(s, 500);
-    forged = launch_at(s, 4, other);
-    forged->files_vpid = forged->home_vpid = 5;
-    forged->files_client = forged->home_client = launch_at(s, 3, job)->files_client;
-    memcpy(forged->nspace, sim_job(s, job)->nspace, strlen(forged->nspace));
+    forge_name(launch_at(s, 4, other), launch_at(s, 3, job), 0);
     replace_all(s);
     dvm_wait_job(s, job, EXIT_CODE_LOST);
     assert_non_null(strstr(sim_job(s, job)->text, "in two ways"));
     dvm_wait_job(s, other, EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
+/* Vpid 4 says that the client's job is its own alone, in two ways. */
+static void a_job_that_is_reported_in_three_ways_ends(void **state)
+{
+    struct sim *s = boot();
+    struct sim_want x = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {3}};
+    struct sim_want y = {.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
+    size_t job = sim_submit_job(s, 5, &x);
+    size_t others[] = {sim_submit_job(s, 6, &y), sim_submit_job(s, 6, &y)};
+
+    sim_for(s, 500);
+    for (unsigned i = 0; i < 2; i++)
+        forge_name(launch_at(s, 4, others[i]), launch_at(s, 3, job), i);
+    replace_all(s);
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    assert_non_null(strstr(sim_job(s, job)->text, "in two ways"));
+    sim_for(s, 5000);
+    assert_int_equal(sim_ranks(s, 3), 0);
     sim_destroy(s);
 }
 
@@ -468,6 +493,7 @@ int main(void)
         cmocka_unit_test(a_detached_job_of_the_head_ends),
         cmocka_unit_test(c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up),
         cmocka_unit_test(a_job_that_is_reported_in_two_ways_ends),
+        cmocka_unit_test(a_job_that_is_reported_in_three_ways_ends),
         cmocka_unit_test(the_decision_does_not_wait_for_a_daemon_that_reports_nothing),
         cmocka_unit_test(c21_a_job_goes_on_without_its_records),
         cmocka_unit_test(c21_a_job_is_not_launched_again_by_a_head_without_its_record),

@@ -319,15 +319,22 @@ static int compare_numbers(const struct reported_job *a, const struct reported_j
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* One of the two has forged it. */
-static void refuse_rivals(struct reported_job *r)
+/* In the order of numbers. One of two complete ones has forged it; there may be more of them. */
+static void refuse_rivals(struct job_adoption *a)
 {
-    struct reported_job *next = r->hh.next;
+    struct reported_job *before = NULL, *r, *tmp;
 
-    if (!next || next->number != r->number || r->why || next->why)
-        return;
-    r->why = xstrdup("its daemons have reported it in two ways");
-    next->why = xstrdup(r->why);
+    HASH_ITER(hh, a->jobs, r, tmp)
+    {
+        if (r->why)
+            continue;
+        if (before && before->number == r->number) {
+            r->why = xstrdup("its daemons have reported it in two ways");
+            if (!before->why)
+                before->why = xstrdup(r->why);
+        }
+        before = r;
+    }
 }
 
 /* The hardware threads of each rank; NULL: no rank is bound. */
@@ -461,10 +468,7 @@ static void decide_all(struct jobs *js)
     {
         r->why = explain_refusal(js, r);
     }
-    HASH_ITER(hh, a->jobs, r, tmp)
-    {
-        refuse_rivals(r);
-    }
+    refuse_rivals(a);
     HASH_ITER(hh, a->jobs, r, tmp)
     {
         if (!r->why)
