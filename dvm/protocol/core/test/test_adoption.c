@@ -133,6 +133,40 @@ static void the_messages_that_wait_are_bounded(void **state)
     sim_destroy(s);
 }
 
+/* Vpid 4 reports jobs of its own with long lists of CPUs: 64 of them have 128 MiB. */
+static void the_cpus_that_are_reported_are_bounded(void **state)
+{
+    enum { RANKS = 256, CPUS = 8192 };
+    struct sim *s = boot();
+    size_t job = sim_submit_job(
+        s, 5, &(struct sim_want){.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {4}});
+    FREE_AUTO char *cpus = xcalloc(CPUS, 1);
+    FREE_AUTO uint32_t *zeros = xcalloc(RANKS, sizeof(*zeros));
+    char **lists = xcalloc(RANKS, sizeof(*lists));
+    struct msg m = {.type = MSG_LOCAL_JOB};
+    struct head *h;
+
+    sim_for(s, 500);
+    memset(cpus, '1', CPUS - 1);
+    for (unsigned i = 0; i < RANKS; i++)
+        lists[i] = cpus;
+    m.local_job.map = *launch_at(s, 4, job);
+    m.local_job.map.nranks = m.local_job.map.ncpus = RANKS;
+    m.local_job.map.rank_node = m.local_job.map.rank_app = zeros;
+    m.local_job.map.cpus = lists;
+    replace_all(s);
+    h = (struct head *)core_inspect_head(sim_core(s, 0));
+    assert_true(job_adoption_waits(head_jobs(h)));
+    for (unsigned i = 0; i < 64 && job_adoption_waits(head_jobs(h)); i++) {
+        m.local_job.map.universe++;
+        head_msg(h, 4, &m);
+        job_adoption_steps((struct jobs *)head_jobs(h));
+    }
+    assert_false(job_adoption_waits(head_jobs(h)));
+    free(lists);
+    sim_destroy(s);
+}
+
 static void a_job_whose_client_is_lost_ends(void **state)
 {
     struct sim_want x = {.ranks = 4, .run_ms = 60000, .nhosts = 2, .hosts = {3, 4}};
@@ -488,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_job_that_a_daemon_reports_with_another_map_ends),
         cmocka_unit_test(c21_a_job_that_one_of_its_daemons_does_not_report_ends),
         cmocka_unit_test(the_messages_that_wait_are_bounded),
+        cmocka_unit_test(the_cpus_that_are_reported_are_bounded),
         cmocka_unit_test(a_job_whose_client_is_lost_ends),
         cmocka_unit_test(c21_a_job_for_which_no_client_waits_ends),
         cmocka_unit_test(a_detached_job_of_the_head_ends),

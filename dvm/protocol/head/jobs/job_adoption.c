@@ -254,13 +254,16 @@ static struct reported_job *find_or_add(struct job_adoption *a, const struct job
     return r || key.failed ? r : add_reported(a, &key);
 }
 
-static void take_cpus(struct reported_job *r, const struct job_launch *l, uint32_t node)
+static void take_cpus(struct job_adoption *a, struct reported_job *r, const struct job_launch *l,
+                      uint32_t node)
 {
     size_t n = 0;
 
     for (uint32_t rank = 0; rank < l->nranks && n < l->ncpus; rank++) {
-        if (l->rank_node[rank] == node)
-            r->cpus[rank] = xstrdup(l->cpus[n++]);
+        if (l->rank_node[rank] != node)
+            continue;
+        a->bytes += strlen(l->cpus[n]);
+        r->cpus[rank] = xstrdup(l->cpus[n++]);
     }
 }
 
@@ -279,7 +282,7 @@ bool job_adoption_report(struct jobs *js, uint32_t from, const struct job_launch
     if (hwloc_bitmap_isset(r->nodes, (unsigned)node))
         return true;
     bitmap_set(r->nodes, (unsigned)node);
-    take_cpus(r, l, (uint32_t)node);
+    take_cpus(js->adoption, r, l, (uint32_t)node);
     return true;
 }
 
