@@ -484,6 +484,32 @@ static void a_job_that_aborts_ends_with_its_code_though_the_report_was_lost(void
     }
 }
 
+static void end_rank(struct sim *s, uint32_t vpid, size_t job, uint32_t rank, int code)
+{
+    const char *nspace = sim_job(s, job)->nspace;
+
+    sim_clock(s, vpid);
+    core_proc(sim_core(s, vpid), nspace, rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
+    core_proc_ended(sim_core(s, vpid), nspace, rank, code << 8, RANK_PLAIN);
+    sim_drain(s, vpid);
+}
+
+/* A rank at vpid 6 has failed, and the former head has ended the ranks at vpids 4 and 5. */
+static void a_job_that_was_ending_ends_with_the_code_of_the_rank_that_had_failed(void **state)
+{
+    for (uint64_t ms = 0; ms < 16; ms++) {
+        struct sim *s = boot();
+        size_t job = submit(s, 6, 60000, 0);
+
+        sim_for(s, 500);
+        end_rank(s, 6, job, 5, 7);
+        sim_for(s, ms);
+        replace_all(s);
+        dvm_wait_job(s, job, 7);
+        sim_destroy(s);
+    }
+}
+
 static void a_client_that_leaves_while_jobs_are_reported_ends_its_job(void **state)
 {
     struct sim *s = boot();
@@ -536,6 +562,7 @@ int main(void)
         cmocka_unit_test(a_job_goes_on_under_the_second_of_two_heads_without_records),
         cmocka_unit_test(slots_and_cpus_of_a_job_that_goes_on_are_not_given_again),
         cmocka_unit_test(a_job_that_aborts_ends_with_its_code_though_the_report_was_lost),
+        cmocka_unit_test(a_job_that_was_ending_ends_with_the_code_of_the_rank_that_had_failed),
         cmocka_unit_test(a_client_that_leaves_while_jobs_are_reported_ends_its_job),
         cmocka_unit_test(a_spawned_job_goes_on_with_its_parent),
     };
