@@ -524,6 +524,31 @@ static void a_client_that_leaves_while_jobs_are_reported_ends_its_job(void **sta
     sim_destroy(s);
 }
 
+static void end_while_reported(uint64_t run_ms, int64_t deadline_s, int code)
+{
+    const struct api_shutdown end = {.deadline_s = deadline_s};
+    struct sim *s = boot();
+    size_t job = submit(s, 6, run_ms, 7);
+    enum api_reason reason;
+
+    sim_for(s, 500);
+    replace_all(s);
+    assert_true(job_adoption_waits(head_jobs(core_inspect_head(sim_core(s, 0)))));
+    sim_clock(s, 0);
+    assert_int_equal(core_shutdown(sim_core(s, 0), &end, &reason, NULL), 0);
+    sim_drain(s, 0);
+    dvm_wait_job(s, job, code);
+    sim_destroy(s);
+}
+
+/* The DVM is shut down before the head knows which jobs run. */
+static void a_shutdown_while_jobs_are_reported_leaves_them_their_time(void **state)
+{
+    end_while_reported(40000, 40, 7);
+    end_while_reported(600000, 40, EXIT_CODE_CANCELLED);
+    end_while_reported(600000, 0, EXIT_CODE_CANCELLED);
+}
+
 static void a_spawned_job_goes_on_with_its_parent(void **state)
 {
     struct sim *s = boot();
@@ -564,6 +589,7 @@ int main(void)
         cmocka_unit_test(a_job_that_aborts_ends_with_its_code_though_the_report_was_lost),
         cmocka_unit_test(a_job_that_was_ending_ends_with_the_code_of_the_rank_that_had_failed),
         cmocka_unit_test(a_client_that_leaves_while_jobs_are_reported_ends_its_job),
+        cmocka_unit_test(a_shutdown_while_jobs_are_reported_leaves_them_their_time),
         cmocka_unit_test(a_spawned_job_goes_on_with_its_parent),
     };
 
