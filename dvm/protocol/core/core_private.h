@@ -223,6 +223,8 @@ extern const struct routed_handler local_handlers[];
 void local_reports(struct core *c);
 void local_report_all(struct core *c); /* to a new head */
 void local_report_end(struct core *c); /* all that it has to know was sent before */
+/* Marks ends that a former head had ordered. */
+void local_rank_note_orders(const struct core *c, struct msg_ranks *ends);
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
 gather_part_fn local_part_of; /* of the core, by the launches of jobs on this daemon */

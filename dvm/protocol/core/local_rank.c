@@ -187,6 +187,18 @@ void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait
     core_proc(c, nspace, rank, CORE_PROC_WAITPID, wait_status, NULL);
 }
 
+void local_rank_note_orders(const struct core *c, struct msg_ranks *ends)
+{
+    const struct local_job *j = local_find(c, ends->nspace);
+
+    for (size_t i = 0; j && i < ends->nranks; i++) {
+        const struct local_rank *r = find_rank(j, ends->ranks[i].rank);
+
+        if (r && r->ordered)
+            ends->ranks[i].how = RANK_ORDERED;
+    }
+}
+
 void local_forget_abort(struct local_job *j)
 {
     if (j->abort)

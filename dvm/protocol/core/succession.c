@@ -149,6 +149,8 @@ static void send_again(struct core *c, const struct buf *b)
     if (frame_decode(&cur, &f, NULL) < 0 || !(is_for_heir(f.type) || is_output(&f)) ||
         msg_decode(&cur, f.type, &m, NULL) < 0)
         return;
+    if (m.type == MSG_EXITED)
+        local_rank_note_orders(c, &m.exited);
     if (!is_past(c, &m))
         core_send(c, VPID_HEAD, (enum out_class)f.traffic, &m);
     msg_free(&m);

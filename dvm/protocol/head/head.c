@@ -283,7 +283,7 @@ static void end_steps(struct head *h)
         return;
     if (incarnation_ends_at(h->known.inc) <= h->out->now_ms)
         end_jobs(h);
-    if (jobs_first(h->jobs) && h->out->now_ms < end_by(h))
+    if ((jobs_first(h->jobs) || job_adoption_waits(h->jobs)) && h->out->now_ms < end_by(h))
         return;
     for (const struct job *j = jobs_first(h->jobs); j; j = job_next(j))
         log_late_job(h, j);

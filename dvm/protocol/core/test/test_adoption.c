@@ -133,6 +133,40 @@ static void the_messages_that_wait_are_bounded(void **state)
     sim_destroy(s);
 }
 
+/* Vpid 4 reports jobs of its own with long lists of CPUs: 64 of them have 128 MiB. */
+static void the_cpus_that_are_reported_are_bounded(void **state)
+{
+    enum { RANKS = 256, CPUS = 8192 };
+    struct sim *s = boot();
+    size_t job = sim_submit_job(
+        s, 5, &(struct sim_want){.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {4}});
+    FREE_AUTO char *cpus = xcalloc(CPUS, 1);
+    FREE_AUTO uint32_t *zeros = xcalloc(RANKS, sizeof(*zeros));
+    char **lists = xcalloc(RANKS, sizeof(*lists));
+    struct msg m = {.type = MSG_LOCAL_JOB};
+    struct head *h;
+
+    sim_for(s, 500);
+    memset(cpus, '1', CPUS - 1);
+    for (unsigned i = 0; i < RANKS; i++)
+        lists[i] = cpus;
+    m.local_job.map = *launch_at(s, 4, job);
+    m.local_job.map.nranks = m.local_job.map.ncpus = RANKS;
+    m.local_job.map.rank_node = m.local_job.map.rank_app = zeros;
+    m.local_job.map.cpus = lists;
+    replace_all(s);
+    h = (struct head *)core_inspect_head(sim_core(s, 0));
+    assert_true(job_adoption_waits(head_jobs(h)));
+    for (unsigned i = 0; i < 64 && job_adoption_waits(head_jobs(h)); i++) {
+        m.local_job.map.universe++;
+        head_msg(h, 4, &m);
+        job_adoption_steps((struct jobs *)head_jobs(h));
+    }
+    assert_false(job_adoption_waits(head_jobs(h)));
+    free(lists);
+    sim_destroy(s);
+}
+
 static void a_job_whose_client_is_lost_ends(void **state)
 {
     struct sim_want x = {.ranks = 4, .run_ms = 60000, .nhosts = 2, .hosts = {3, 4}};
@@ -200,6 +234,15 @@ static void c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up(void *
     sim_destroy(s);
 }
 
+/* It is reported as that job, of the same client. */
+static void forge_name(struct job_launch *l, const struct job_launch *as, uint32_t universe)
+{
+    l->files_vpid = l->home_vpid = as->files_vpid;
+    l->files_client = l->home_client = as->files_client;
+    l->universe += universe;
+    memcpy(l->nspace, as->nspace, strlen(l->nspace));
+}
+
 /* Vpid 4 says that the job is its own alone. */
 static void a_job_that_is_reported_in_two_ways_ends(void **state)
 {
@@ -207,17 +250,33 @@ static void a_job_that_is_reported_in_two_ways_ends(void **state)
     struct sim_want x = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {3}};
     struct sim_want y = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
     size_t job = sim_submit_job(s, 5, &x), other = sim_submit_job(s, 6, &y);
-    struct job_launch *forged;
 
     sim_for(s, 500);
-    forged = launch_at(s, 4, other);
-    forged->files_vpid = forged->home_vpid = 5;
-    forged->files_client = forged->home_client = launch_at(s, 3, job)->files_client;
-    memcpy(forged->nspace, sim_job(s, job)->nspace, strlen(forged->nspace));
+    forge_name(launch_at(s, 4, other), launch_at(s, 3, job), 0);
     replace_all(s);
     dvm_wait_job(s, job, EXIT_CODE_LOST);
     assert_non_null(strstr(sim_job(s, job)->text, "in two ways"));
     dvm_wait_job(s, other, EXIT_CODE_LOST);
+    sim_destroy(s);
+}
+
+/* Vpid 4 says that the client's job is its own alone, in two ways. */
+static void a_job_that_is_reported_in_three_ways_ends(void **state)
+{
+    struct sim *s = boot();
+    struct sim_want x = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {3}};
+    struct sim_want y = {.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
+    size_t job = sim_submit_job(s, 5, &x);
+    size_t others[] = {sim_submit_job(s, 6, &y), sim_submit_job(s, 6, &y)};
+
+    sim_for(s, 500);
+    for (unsigned i = 0; i < 2; i++)
+        forge_name(launch_at(s, 4, others[i]), launch_at(s, 3, job), i);
+    replace_all(s);
+    dvm_wait_job(s, job, EXIT_CODE_LOST);
+    assert_non_null(strstr(sim_job(s, job)->text, "in two ways"));
+    sim_for(s, 5000);
+    assert_int_equal(sim_ranks(s, 3), 0);
     sim_destroy(s);
 }
 
@@ -425,6 +484,32 @@ static void a_job_that_aborts_ends_with_its_code_though_the_report_was_lost(void
     }
 }
 
+static void end_rank(struct sim *s, uint32_t vpid, size_t job, uint32_t rank, int code)
+{
+    const char *nspace = sim_job(s, job)->nspace;
+
+    sim_clock(s, vpid);
+    core_proc(sim_core(s, vpid), nspace, rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
+    core_proc_ended(sim_core(s, vpid), nspace, rank, code << 8, RANK_PLAIN);
+    sim_drain(s, vpid);
+}
+
+/* A rank at vpid 6 has failed, and the former head has ended the ranks at vpids 4 and 5. */
+static void a_job_that_was_ending_ends_with_the_code_of_the_rank_that_had_failed(void **state)
+{
+    for (uint64_t ms = 0; ms < 16; ms++) {
+        struct sim *s = boot();
+        size_t job = submit(s, 6, 60000, 0);
+
+        sim_for(s, 500);
+        end_rank(s, 6, job, 5, 7);
+        sim_for(s, ms);
+        replace_all(s);
+        dvm_wait_job(s, job, 7);
+        sim_destroy(s);
+    }
+}
+
 static void a_client_that_leaves_while_jobs_are_reported_ends_its_job(void **state)
 {
     struct sim *s = boot();
@@ -437,6 +522,31 @@ static void a_client_that_leaves_while_jobs_are_reported_ends_its_job(void **sta
     sim_for(s, 40000);
     assert_nothing_is_left(s, job);
     sim_destroy(s);
+}
+
+static void end_while_reported(uint64_t run_ms, int64_t deadline_s, int code)
+{
+    const struct api_shutdown end = {.deadline_s = deadline_s};
+    struct sim *s = boot();
+    size_t job = submit(s, 6, run_ms, 7);
+    enum api_reason reason;
+
+    sim_for(s, 500);
+    replace_all(s);
+    assert_true(job_adoption_waits(head_jobs(core_inspect_head(sim_core(s, 0)))));
+    sim_clock(s, 0);
+    assert_int_equal(core_shutdown(sim_core(s, 0), &end, &reason, NULL), 0);
+    sim_drain(s, 0);
+    dvm_wait_job(s, job, code);
+    sim_destroy(s);
+}
+
+/* The DVM is shut down before the head knows which jobs run. */
+static void a_shutdown_while_jobs_are_reported_leaves_them_their_time(void **state)
+{
+    end_while_reported(40000, 40, 7);
+    end_while_reported(600000, 40, EXIT_CODE_CANCELLED);
+    end_while_reported(600000, 0, EXIT_CODE_CANCELLED);
 }
 
 static void a_spawned_job_goes_on_with_its_parent(void **state)
@@ -463,11 +573,13 @@ int main(void)
         cmocka_unit_test(a_job_that_a_daemon_reports_with_another_map_ends),
         cmocka_unit_test(c21_a_job_that_one_of_its_daemons_does_not_report_ends),
         cmocka_unit_test(the_messages_that_wait_are_bounded),
+        cmocka_unit_test(the_cpus_that_are_reported_are_bounded),
         cmocka_unit_test(a_job_whose_client_is_lost_ends),
         cmocka_unit_test(c21_a_job_for_which_no_client_waits_ends),
         cmocka_unit_test(a_detached_job_of_the_head_ends),
         cmocka_unit_test(c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up),
         cmocka_unit_test(a_job_that_is_reported_in_two_ways_ends),
+        cmocka_unit_test(a_job_that_is_reported_in_three_ways_ends),
         cmocka_unit_test(the_decision_does_not_wait_for_a_daemon_that_reports_nothing),
         cmocka_unit_test(c21_a_job_goes_on_without_its_records),
         cmocka_unit_test(c21_a_job_is_not_launched_again_by_a_head_without_its_record),
@@ -475,7 +587,9 @@ int main(void)
         cmocka_unit_test(a_job_goes_on_under_the_second_of_two_heads_without_records),
         cmocka_unit_test(slots_and_cpus_of_a_job_that_goes_on_are_not_given_again),
         cmocka_unit_test(a_job_that_aborts_ends_with_its_code_though_the_report_was_lost),
+        cmocka_unit_test(a_job_that_was_ending_ends_with_the_code_of_the_rank_that_had_failed),
         cmocka_unit_test(a_client_that_leaves_while_jobs_are_reported_ends_its_job),
+        cmocka_unit_test(a_shutdown_while_jobs_are_reported_leaves_them_their_time),
         cmocka_unit_test(a_spawned_job_goes_on_with_its_parent),
     };
 

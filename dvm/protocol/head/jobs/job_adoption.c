@@ -254,13 +254,16 @@ static struct reported_job *find_or_add(struct job_adoption *a, const struct job
     return r || key.failed ? r : add_reported(a, &key);
 }
 
-static void take_cpus(struct reported_job *r, const struct job_launch *l, uint32_t node)
+static void take_cpus(struct job_adoption *a, struct reported_job *r, const struct job_launch *l,
+                      uint32_t node)
 {
     size_t n = 0;
 
     for (uint32_t rank = 0; rank < l->nranks && n < l->ncpus; rank++) {
-        if (l->rank_node[rank] == node)
-            r->cpus[rank] = xstrdup(l->cpus[n++]);
+        if (l->rank_node[rank] != node)
+            continue;
+        a->bytes += strlen(l->cpus[n]);
+        r->cpus[rank] = xstrdup(l->cpus[n++]);
     }
 }
 
@@ -279,7 +282,7 @@ bool job_adoption_report(struct jobs *js, uint32_t from, const struct job_launch
     if (hwloc_bitmap_isset(r->nodes, (unsigned)node))
         return true;
     bitmap_set(r->nodes, (unsigned)node);
-    take_cpus(r, l, (uint32_t)node);
+    take_cpus(js->adoption, r, l, (uint32_t)node);
     return true;
 }
 
@@ -319,15 +322,22 @@ static int compare_numbers(const struct reported_job *a, const struct reported_j
     return a->number < b->number ? -1 : a->number > b->number;
 }
 
-/* One of the two has forged it. */
-static void refuse_rivals(struct reported_job *r)
+/* In the order of numbers. One of two complete ones has forged it; there may be more of them. */
+static void refuse_rivals(struct job_adoption *a)
 {
-    struct reported_job *next = r->hh.next;
+    struct reported_job *before = NULL, *r, *tmp;
 
-    if (!next || next->number != r->number || r->why || next->why)
-        return;
-    r->why = xstrdup("its daemons have reported it in two ways");
-    next->why = xstrdup(r->why);
+    HASH_ITER(hh, a->jobs, r, tmp)
+    {
+        if (r->why)
+            continue;
+        if (before && before->number == r->number) {
+            r->why = xstrdup("its daemons have reported it in two ways");
+            if (!before->why)
+                before->why = xstrdup(r->why);
+        }
+        before = r;
+    }
 }
 
 /* The hardware threads of each rank; NULL: no rank is bound. */
@@ -461,10 +471,7 @@ static void decide_all(struct jobs *js)
     {
         r->why = explain_refusal(js, r);
     }
-    HASH_ITER(hh, a->jobs, r, tmp)
-    {
-        refuse_rivals(r);
-    }
+    refuse_rivals(a);
     HASH_ITER(hh, a->jobs, r, tmp)
     {
         if (!r->why)
