@@ -72,7 +72,6 @@ pods_exist() { [ "$(count "$PODS")" -ge $((3 * CLUSTERS)) ]; }
 start_api "$LWS_SOURCE/config/crd/bases/leaderworkerset.x-k8s.io_leaderworkersets.yaml"
 until_true get "/$LWSS" > /dev/null 2>&1
 start_lws
-sleep 5
 emit lws-memory clusters 0 memory "$(memory "$lws")"
 t0=$(now_ms) cpu0=$(cpu_us "$lws")
 make_clusters

@@ -188,7 +188,7 @@ no_rank_of() { ! ranks_of "$1" > /dev/null; }
     grep -qF 'the job may go on (--attach)' "$says.err"
     echo word > "$gate"
     run --separate-stderr -7 prun --attach "$(sed -nE 's/^prun: job (.*) goes on without this prun; .*/\1/p' "$says.err")"
-    # What the former head had not acknowledged yet comes to the next one.
+    # A member sends output again to the next head if the former one had not acknowledged it.
     [ "$output" = "got word" ] || [ "$output" = $'begin\ngot word' ]
 }
 

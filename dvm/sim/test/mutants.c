@@ -191,7 +191,7 @@ static const char *const invariants[] = {
 #define KEEPER_ROWS (sizeof(keeper_rows) / sizeof(*keeper_rows))
 #define INVARIANTS (sizeof(invariants) / sizeof(*invariants))
 
-static struct script_result run(unsigned seed, bool keepers)
+static struct script_result run_schedule(unsigned seed, bool keepers)
 {
     struct script_opts o = {.seed = seed, .keepers = keepers};
     struct script_result r;
@@ -209,7 +209,7 @@ static void find_named(const struct row *row, bool keepers)
     if (mutant_choose(row->mutant, &err) < 0)
         fail_msg("%s", err.msg);
     for (unsigned seed = row->after + 1; seed <= row->after + row->seeds; seed++) {
-        struct script_result r = run(seed, keepers);
+        struct script_result r = run_schedule(seed, keepers);
 
         if (strcmp(r.name, row->invariant) != 0)
             continue;
@@ -252,7 +252,7 @@ static void are_clean(unsigned after, unsigned n, bool keepers)
 {
     assert_true(n <= SEEDS_MAX);
     for (unsigned seed = after + 1; seed <= after + n; seed++) {
-        struct script_result r = run(seed, keepers);
+        struct script_result r = run_schedule(seed, keepers);
 
         if (*r.name)
             fail_msg("seed %u: %s: %s", seed, r.name, r.text);

@@ -38,15 +38,15 @@ static void replace_all(struct sim *s)
 }
 
 /* On vpids 4 to 6, with its client at vpid 5. */
-static struct sim_want want(uint32_t ranks, uint64_t run_ms, int code)
+static struct sim_want job_beside_keepers(uint32_t ranks, uint64_t run_ms, int code)
 {
     return (struct sim_want){
         .ranks = ranks, .run_ms = run_ms, .code = code, .nhosts = 3, .hosts = {4, 5, 6}};
 }
 
-static size_t submit(struct sim *s, uint32_t ranks, uint64_t run_ms, int code)
+static size_t submit_beside_keepers(struct sim *s, uint32_t ranks, uint64_t run_ms, int code)
 {
-    struct sim_want x = want(ranks, run_ms, code);
+    struct sim_want x = job_beside_keepers(ranks, run_ms, code);
 
     return sim_submit_job(s, 5, &x);
 }
@@ -89,7 +89,7 @@ static void a_job_with_ranks_at_a_lost_keeper_ends(void **state)
 static void a_job_that_a_daemon_reports_with_another_map_ends(void **state)
 {
     struct sim *s = boot();
-    size_t job = submit(s, 6, 60000, 0);
+    size_t job = submit_beside_keepers(s, 6, 60000, 0);
     struct job_launch *forged;
 
     sim_for(s, 500);
@@ -103,7 +103,7 @@ static void a_job_that_a_daemon_reports_with_another_map_ends(void **state)
 static void c21_a_job_that_one_of_its_daemons_does_not_report_ends(void **state)
 {
     struct sim *s = boot();
-    size_t job = submit(s, 6, 60000, 0);
+    size_t job = submit_beside_keepers(s, 6, 60000, 0);
 
     sim_for(s, 500);
     local_find(sim_core(s, 4), sim_job(s, job)->nspace)->former = true;
@@ -186,7 +186,7 @@ static void a_job_whose_client_is_lost_ends(void **state)
 static void c21_a_job_for_which_no_client_waits_ends(void **state)
 {
     struct sim *s = boot();
-    size_t job = submit(s, 6, 60000, 0);
+    size_t job = submit_beside_keepers(s, 6, 60000, 0);
 
     sim_for(s, 500);
     sim_core(s, 5)->clients->done = true;
@@ -198,7 +198,7 @@ static void c21_a_job_for_which_no_client_waits_ends(void **state)
 
 static void a_detached_job_of_the_head_ends(void **state)
 {
-    struct sim_want x = want(6, 60000, 0);
+    struct sim_want x = job_beside_keepers(6, 60000, 0);
     struct sim *s = boot();
     size_t job;
 
@@ -284,7 +284,7 @@ static void a_job_that_is_reported_in_three_ways_ends(void **state)
 static void the_decision_does_not_wait_for_a_daemon_that_reports_nothing(void **state)
 {
     struct sim *s = boot();
-    size_t job = submit(s, 6, 600000, 0), later;
+    size_t job = submit_beside_keepers(s, 6, 600000, 0), later;
 
     sim_for(s, 500);
     lose_records(s);
@@ -303,7 +303,7 @@ static void the_decision_does_not_wait_for_a_daemon_that_reports_nothing(void **
 static void c21_a_job_goes_on_without_its_records(void **state)
 {
     struct sim *s = boot();
-    size_t job = submit(s, 6, 60000, 7), later;
+    size_t job = submit_beside_keepers(s, 6, 60000, 7), later;
 
     sim_for(s, 500);
     replace_all(s);
@@ -312,7 +312,7 @@ static void c21_a_job_goes_on_without_its_records(void **state)
     assert_int_equal(sim_ranks(s, 4), 2);
     dvm_wait_job(s, job, 7);
     assert_nothing_is_left(s, job);
-    later = submit(s, 6, 10, 5);
+    later = submit_beside_keepers(s, 6, 10, 5);
     dvm_wait_job(s, later, 5);
     assert_true(strtoull(strchr(sim_job(s, later)->nspace, '.') + 1, NULL, 10) > 16000000);
     sim_destroy(s);
@@ -384,7 +384,7 @@ static void c21_a_job_goes_on_at_each_moment_at_which_its_daemons_have_it(void *
 
     for (uint64_t at = 0; at < 160; at++) {
         struct sim *s = boot();
-        size_t job = submit(s, 6, 50, 9);
+        size_t job = submit_beside_keepers(s, 6, 50, 9);
         uint64_t before = current_incarnation(s);
         bool must;
 
@@ -451,11 +451,11 @@ static uint32_t bound_to(struct sim *s, uint32_t vpid)
 static void slots_and_cpus_of_a_job_that_goes_on_are_not_given_again(void **state)
 {
     struct sim *s = boot();
-    size_t job = submit(s, 4, 60000, 7), later;
+    size_t job = submit_beside_keepers(s, 4, 60000, 7), later;
 
     sim_for(s, 500);
     replace_all(s);
-    later = submit(s, 4, 100, 3); /* four of six slots are taken */
+    later = submit_beside_keepers(s, 4, 100, 3); /* four of six slots are taken */
     dvm_wait_wired(s, MEMBERS - 2, 60000);
     sim_for(s, 5000);
     assert_int_equal(slots_in_use(s), 4);
@@ -473,7 +473,7 @@ static void a_job_that_aborts_ends_with_its_code_though_the_report_was_lost(void
 {
     for (uint64_t ms = 0; ms < 12; ms++) {
         struct sim *s = boot();
-        size_t job = submit(s, 6, 60000, 0);
+        size_t job = submit_beside_keepers(s, 6, 60000, 0);
 
         sim_for(s, 500);
         core_abort(sim_core(s, 4), sim_job(s, job)->nspace, 1, 13, "no more");
@@ -499,7 +499,7 @@ static void a_job_that_was_ending_ends_with_the_code_of_the_rank_that_had_failed
 {
     for (uint64_t ms = 0; ms < 16; ms++) {
         struct sim *s = boot();
-        size_t job = submit(s, 6, 60000, 0);
+        size_t job = submit_beside_keepers(s, 6, 60000, 0);
 
         sim_for(s, 500);
         end_rank(s, 6, job, 5, 7);
@@ -513,7 +513,7 @@ static void a_job_that_was_ending_ends_with_the_code_of_the_rank_that_had_failed
 static void a_client_that_leaves_while_jobs_are_reported_ends_its_job(void **state)
 {
     struct sim *s = boot();
-    size_t job = submit(s, 6, 600000, 0);
+    size_t job = submit_beside_keepers(s, 6, 600000, 0);
 
     sim_for(s, 500);
     replace_all(s);
@@ -528,7 +528,7 @@ static void end_while_reported(uint64_t run_ms, int64_t deadline_s, int code)
 {
     const struct api_shutdown end = {.deadline_s = deadline_s};
     struct sim *s = boot();
-    size_t job = submit(s, 6, run_ms, 7);
+    size_t job = submit_beside_keepers(s, 6, run_ms, 7);
     enum api_reason reason;
 
     sim_for(s, 500);

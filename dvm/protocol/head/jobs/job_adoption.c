@@ -301,7 +301,7 @@ static char *explain_nodes(const struct jobs *js, const struct reported_job *r)
     return NULL;
 }
 
-/* What is missing; NULL: nothing. */
+/* Why the reported job is not adopted, on the heap; NULL: it is. */
 static char *explain_refusal(const struct jobs *js, const struct reported_job *r)
 {
     const struct job_launch *l = &r->launch;

@@ -52,7 +52,8 @@ static int fold_admission(struct roster *r, const struct msg_member *facts, stru
     return 0;
 }
 
-/* Who knows an earlier head than the table has is not known here: it joins anew. */
+/* The table names its own head alone. So a member that knows an earlier head is refused as unknown,
+ * and joins anew. */
 static int fold_members(struct roster *r, const struct record_members *x, struct err *err)
 {
     struct members *m = r->uses.members;
