@@ -310,8 +310,12 @@ test: ## all tests that need no cluster
 	@ci/deps.sh
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory all asan
+	@touch $(BUILD)/tests-begin
 	@ci/beside.sh "$(MAKE) --no-print-directory local" "$(MAKE) --no-print-directory api-test" \
 	    "nice $(MAKE) --no-print-directory sim-test && nice $(MAKE) --no-print-directory lint-test docs-check core-check contract"
+	@# A program that is linked again is missing for a moment.
+	@! find $(BUILD)/{release,asan}/bin -type f -newer $(BUILD)/tests-begin | grep . || \
+	    { echo "these programs were linked again while tests ran them"; exit 1; }
 
 fuzz-smoke: $(FUZZ_BINS) $(BUILD)/fuzz/corpus ## run all fuzz targets, FUZZ_SECONDS=240 in all; prints what they have reached
 	@FUZZ_SECONDS=$(FUZZ_SECONDS) ci/fuzz.sh $(BUILD)/fuzz $(FUZZ_BINS)
