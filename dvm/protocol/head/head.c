@@ -311,6 +311,9 @@ static void take_deferred(struct head *h)
     struct msg m;
     uint32_t from;
 
+    while (job_adoption_overflows(h->jobs, &from))
+        head_lost(h, from, members_epoch(h->members, members_get(h->members, from)),
+                  "it has sent more about its jobs than the head can keep");
     job_adoption_steps(h->jobs);
     while (job_adoption_next(h->jobs, &from, &m)) {
         head_msg(h, from, &m);

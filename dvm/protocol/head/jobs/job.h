@@ -92,7 +92,10 @@ void job_reported(struct jobs *js, uint32_t from, const struct job_launch *l);
 bool job_adoption_defers(struct jobs *js, uint32_t from, const struct msg *m);
 bool job_adoption_waits(const struct jobs *js);                 /* these jobs are not known yet */
 void job_adoption_reported_all(struct jobs *js, uint32_t from); /* the member's jobs are known */
-void job_adoption_steps(struct jobs *js);                       /* before all others */
+/* More is kept than the bound: that of this member, which has the most, is dropped. It is to be
+ * declared lost. */
+bool job_adoption_overflows(struct jobs *js, uint32_t *vpid);
+void job_adoption_steps(struct jobs *js); /* before all others */
 /* The next message that has waited; the caller frees it. False: there is none any more. */
 bool job_adoption_next(struct jobs *js, uint32_t *from, struct msg *m);
 /* A client of the former head's process whose job is not forgotten. */

@@ -26,267 +26,11 @@
  * has spawned, and published values are lost. */
 #include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
-#include "dvm/protocol/head/jobs/job_private.h"
+#include "dvm/protocol/head/jobs/job_adoption_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-
-/* Of reports, messages and questions, with what keeps them. Then it is decided at once. */
-#define ADOPTION_BYTES_MAX (64u << 20)
-
-struct reported_job { /* as at least one of its daemons has it */
-    struct buf bytes; /* of the launch, without what differs between daemons: its key */
-    struct job_launch launch;
-    uint64_t number;
-    hwloc_bitmap_t nodes; /* that have reported it */
-    char **cpus;          /* [launch.nranks] as the rank's daemon binds it; NULL: not bound */
-    char *why;            /* it is not adopted; NULL: it is */
-    UT_hash_handle hh;
-};
-
-struct deferred_msg {
-    uint32_t from;
-    struct epoch epoch;
-    unsigned type;
-    struct buf bytes;
-    struct deferred_msg *next, *prev;
-};
-
-struct client_job { /* of a client at a member */
-    char *key;      /* "vpid client namespace" */
-    const struct reported_job *refused;
-    UT_hash_handle hh;
-};
-
-struct job_adoption {
-    uint64_t until_ms;
-    hwloc_bitmap_t members; /* vpids that have reported all */
-    struct reported_job *jobs;
-    struct deferred_msg *deferred;
-    struct client_job *asked;   /* by JOB_ASK */
-    struct client_job *refused; /* with and without the namespace */
-    size_t bytes;
-    bool decided;
-};
-
-/* --- what is kept until the decision */
-
-void job_adoption_begin(struct jobs *js)
-{
-    struct job_adoption *a = xcalloc(1, sizeof(*a));
-
-    a->until_ms = js->out->now_ms + js->report_ms;
-    a->members = bitmap_alloc();
-    js->adoption = a;
-}
-
-static void free_reported(struct job_adoption *a, struct reported_job *r)
-{
-    HASH_DEL(a->jobs, r);
-    for (uint32_t i = 0; i < r->launch.nranks; i++)
-        free(r->cpus[i]);
-    free(r->cpus);
-    hwloc_bitmap_free(r->nodes);
-    job_launch_free(&r->launch);
-    buf_free(&r->bytes);
-    free(r->why);
-    free(r);
-}
-
-static void free_deferred(struct job_adoption *a, struct deferred_msg *d)
-{
-    DL_DELETE(a->deferred, d);
-    buf_free(&d->bytes);
-    free(d);
-}
-
-static void free_client_jobs(struct client_job **set)
-{
-    struct client_job *c, *tmp;
-
-    HASH_ITER(hh, *set, c, tmp)
-    {
-        HASH_DEL(*set, c);
-        free(c->key);
-        free(c);
-    }
-}
-
-void job_adoption_free(struct jobs *js)
-{
-    struct job_adoption *a = js->adoption;
-
-    if (!a)
-        return;
-    while (a->jobs)
-        free_reported(a, a->jobs);
-    while (a->deferred)
-        free_deferred(a, a->deferred);
-    free_client_jobs(&a->asked);
-    free_client_jobs(&a->refused);
-    hwloc_bitmap_free(a->members);
-    free(a);
-    js->adoption = NULL;
-}
-
-bool job_adoption_waits(const struct jobs *js)
-{
-    return js->adoption && !js->adoption->decided;
-}
-
-static bool is_about_jobs(unsigned type)
-{
-    switch (type) {
-    case MSG_SUBMIT:
-    case MSG_SIGNAL:
-    case MSG_LAUNCHED:
-    case MSG_REGISTERED:
-    case MSG_EXITED:
-    case MSG_LOCAL_GONE:
-    case MSG_ABORT:
-    case MSG_READY:
-    case MSG_NO_FILES:
-    case MSG_HELD:
-    case MSG_CONTINUE_ASK:
-    case MSG_JOB_ASK:
-    case MSG_RESIZE_ASK:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static const struct client_job *find_client_job(const struct client_job *set, uint32_t vpid,
-                                                uint32_t client, const char *nspace)
-{
-    FREE_AUTO char *key = xasprintf("%u %u %s", vpid, client, nspace);
-    struct client_job *c;
-
-    HASH_FIND_STR(set, key, c);
-    return c;
-}
-
-/* The first one of that name stays. */
-static void add_client_job(struct job_adoption *a, struct client_job **set, uint32_t vpid,
-                           uint32_t client, const char *nspace, const struct reported_job *refused)
-{
-    struct client_job *c;
-
-    if (find_client_job(*set, vpid, client, nspace))
-        return;
-    c = xcalloc(1, sizeof(*c));
-    c->key = xasprintf("%u %u %s", vpid, client, nspace);
-    c->refused = refused;
-    a->bytes += sizeof(*c) + strlen(c->key);
-    HASH_ADD_STR(*set, key, c);
-}
-
-bool job_adoption_defers(struct jobs *js, uint32_t from, const struct msg *m)
-{
-    struct job_adoption *a = js->adoption;
-    struct deferred_msg *d;
-
-    if (!job_adoption_waits(js) || !is_about_jobs(m->type) || !members_get(js->members, from))
-        return false;
-    d = xcalloc(1, sizeof(*d));
-    d->from = from;
-    d->epoch = members_epoch(js->members, members_get(js->members, from));
-    d->type = m->type;
-    buf_init(&d->bytes, RECORD_BYTES_MAX);
-    msg_encode(&d->bytes, m);
-    a->bytes += sizeof(*d) + d->bytes.len;
-    DL_APPEND(a->deferred, d);
-    if (m->type == MSG_JOB_ASK)
-        add_client_job(a, &a->asked, from, m->job_ask.client, m->job_ask.nspace, NULL);
-    return true;
-}
-
-void job_adoption_reported_all(struct jobs *js, uint32_t from)
-{
-    if (job_adoption_waits(js))
-        bitmap_set(js->adoption->members, from);
-}
-
-/* The number in "<incarnation>.<number>"; 0: a former head has given no such name. */
-static uint64_t number_of(const struct jobs *js, const char *nspace)
-{
-    const char *dot = strchr(nspace, '.');
-    uint64_t number = dot ? strtoull(dot + 1, NULL, 10) : 0;
-    FREE_AUTO char *name = job_name(js, number);
-
-    return strcmp(name, nspace) == 0 && number <= js->inherited ? number : 0;
-}
-
-static struct reported_job *add_reported(struct job_adoption *a, const struct buf *key)
-{
-    struct reported_job *r = xcalloc(1, sizeof(*r));
-    struct cur c = cur_of(key->data, key->len);
-    struct err err = {0};
-
-    if (job_launch_decode(&c, &r->launch, &err) < 0) {
-        free(r);
-        return NULL;
-    }
-    buf_init(&r->bytes, RECORD_BYTES_MAX);
-    buf_put_raw(&r->bytes, key->data, key->len);
-    r->nodes = bitmap_alloc();
-    r->cpus = xcalloc(r->launch.nranks + 1, sizeof(*r->cpus));
-    HASH_ADD_KEYPTR(hh, a->jobs, r->bytes.data, r->bytes.len, r);
-    a->bytes += sizeof(*r) + 2 * r->bytes.len + r->launch.nranks * sizeof(*r->cpus);
-    return r;
-}
-
-/* The same job at several daemons differs in these: the version of the members at its launch, and
- * the CPUs of the ranks there. */
-static struct reported_job *find_or_add(struct job_adoption *a, const struct job_launch *l)
-{
-    struct job_launch same = *l;
-    struct reported_job *r;
-    BUF_AUTO struct buf key = {0};
-
-    same.version = 0;
-    same.ncpus = 0;
-    same.cpus = NULL;
-    buf_init(&key, RECORD_BYTES_MAX);
-    job_launch_encode(&key, &same);
-    HASH_FIND(hh, a->jobs, key.data, key.len, r);
-    return r || key.failed ? r : add_reported(a, &key);
-}
-
-static void take_cpus(struct job_adoption *a, struct reported_job *r, const struct job_launch *l,
-                      uint32_t node)
-{
-    size_t n = 0;
-
-    for (uint32_t rank = 0; rank < l->nranks && n < l->ncpus; rank++) {
-        if (l->rank_node[rank] != node)
-            continue;
-        a->bytes += strlen(l->cpus[n]);
-        r->cpus[rank] = xstrdup(l->cpus[n++]);
-    }
-}
-
-bool job_adoption_report(struct jobs *js, uint32_t from, const struct job_launch *l)
-{
-    uint64_t number = job_adoption_waits(js) ? number_of(js, l->nspace) : 0;
-    int node = job_launch_node(l, from);
-    struct reported_job *r;
-
-    if (!number || node < 0 || !job_node_current(js, &l->nodes[node]))
-        return false;
-    r = find_or_add(js->adoption, l);
-    if (!r)
-        return false;
-    r->number = number;
-    if (hwloc_bitmap_isset(r->nodes, (unsigned)node))
-        return true;
-    bitmap_set(r->nodes, (unsigned)node);
-    take_cpus(js->adoption, r, l, (uint32_t)node);
-    return true;
-}
-
-/* --- the decision */
 
 static char *explain_nodes(const struct jobs *js, const struct reported_job *r)
 {
@@ -305,6 +49,7 @@ static char *explain_nodes(const struct jobs *js, const struct reported_job *r)
 static char *explain_refusal(const struct jobs *js, const struct reported_job *r)
 {
     const struct job_launch *l = &r->launch;
+    struct client_key client = {l->files_vpid, l->files_client, l->nspace, NULL};
 
     if (l->nranks == 0)
         return xstrdup("it has no ranks");
@@ -312,31 +57,36 @@ static char *explain_refusal(const struct jobs *js, const struct reported_job *r
         return xstrdup("its client was at the head");
     if (!members_live(js->members, l->files_vpid))
         return xasprintf("vpid %u with its client is no member any more", l->files_vpid);
-    if (!find_client_job(js->adoption->asked, l->files_vpid, l->files_client, l->nspace))
+    if (!job_adoption_find_client(js->adoption->asked, &client))
         return xasprintf("no client at vpid %u waits for it", l->files_vpid);
     return explain_nodes(js, r);
 }
 
+/* Of one number, that with the most daemons comes first. */
 static int compare_numbers(const struct reported_job *a, const struct reported_job *b)
 {
-    return a->number < b->number ? -1 : a->number > b->number;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return a->launch.nnodes > b->launch.nnodes ? -1 : a->launch.nnodes < b->launch.nnodes;
 }
 
-/* In the order of numbers. One of two complete ones has forged it; there may be more of them. */
+/* In the order of numbers. Of several complete ones that with the most daemons counts: the others
+ * are forged. If two have as many, no one knows which. */
 static void refuse_rivals(struct job_adoption *a)
 {
-    struct reported_job *before = NULL, *r, *tmp;
+    struct reported_job *first = NULL, *r, *tmp;
 
     HASH_ITER(hh, a->jobs, r, tmp)
     {
         if (r->why)
             continue;
-        if (before && before->number == r->number) {
-            r->why = xstrdup("its daemons have reported it in two ways");
-            if (!before->why)
-                before->why = xstrdup(r->why);
+        if (!first || first->number != r->number) {
+            first = r;
+            continue;
         }
-        before = r;
+        r->why = xstrdup("its daemons have reported it in two ways");
+        if (!first->why && first->launch.nnodes == r->launch.nnodes)
+            first->why = xstrdup(r->why);
     }
 }
 
@@ -447,17 +197,21 @@ static void end_reported(struct jobs *js, const struct reported_job *r)
 {
     struct job_adoption *a = js->adoption;
     const struct job_launch *l = &r->launch;
+    struct client_key by_name = {l->files_vpid, l->files_client, l->nspace, NULL};
+    struct client_key by_spec = {l->files_vpid, l->files_client, NULL, &l->spec};
+    bool goes_on = jobs_find(js, l->nspace) != NULL;
 
-    add_client_job(a, &a->refused, l->files_vpid, l->files_client, l->nspace, r);
-    add_client_job(a, &a->refused, l->files_vpid, l->files_client, "", r);
-    published_job_ended(js->published, r->launch.nspace);
-    out_log(js->out, LOG_LEVEL_WARN, "job %s ends: all its records are lost, and %s",
-            r->launch.nspace, r->why);
-    for (size_t i = 0; i < r->launch.nnodes; i++) {
-        const struct job_node *n = &r->launch.nodes[i];
-
-        if (hwloc_bitmap_isset(r->nodes, (unsigned)i) && job_node_current(js, n))
-            job_end_there(js, n->vpid, r->launch.nspace, EXIT_CODE_LOST);
+    job_adoption_add_client(a, &a->refused, &by_name, r);
+    job_adoption_add_client(a, &a->refused, &by_spec, r);
+    if (!goes_on)
+        published_job_ended(js->published, l->nspace);
+    out_log(js->out, LOG_LEVEL_WARN,
+            goes_on ? "another report of job %s is not taken: %s"
+                    : "job %s ends: all its records are lost, and %s",
+            l->nspace, r->why);
+    for (size_t i = 0; i < l->nnodes; i++) {
+        if (hwloc_bitmap_isset(r->nodes, (unsigned)i) && job_node_current(js, &l->nodes[i]))
+            job_end_there(js, l->nodes[i].vpid, l->nspace, EXIT_CODE_LOST);
     }
 }
 
@@ -531,7 +285,7 @@ bool job_adoption_next(struct jobs *js, uint32_t *from, struct msg *m)
         *from = d->from;
         found = members_current(js->members, d->from, d->epoch) &&
                 msg_decode(&c, d->type, m, NULL) == 0;
-        free_deferred(a, d);
+        job_adoption_free_deferred(a, d);
     }
     if (!found && a && a->decided)
         job_adoption_free(js);
@@ -547,10 +301,10 @@ static void tell_client(struct jobs *js, uint32_t from, const struct msg *m)
 }
 
 /* ACCEPTED first: a client without the name of its job would submit it at another daemon. */
-bool job_adoption_answers(struct jobs *js, uint32_t from, uint32_t client, const char *nspace)
+static bool answer_refused(struct jobs *js, const struct client_key *k)
 {
     const struct client_job *c =
-        js->adoption ? find_client_job(js->adoption->refused, from, client, nspace) : NULL;
+        js->adoption ? job_adoption_find_client(js->adoption->refused, k) : NULL;
     const struct reported_job *r = c ? c->refused : NULL;
     FREE_AUTO char *text =
         r ? xasprintf("the head was lost with all records of the job, and %s", r->why) : NULL;
@@ -559,10 +313,20 @@ bool job_adoption_answers(struct jobs *js, uint32_t from, uint32_t client, const
 
     if (!r)
         return false;
-    accepted.accepted = (struct msg_client_job){r->launch.nspace, client};
+    accepted.accepted = (struct msg_client_job){r->launch.nspace, k->client};
     done.done = (struct msg_done){
-        .nspace = r->launch.nspace, .client = client, .exit_code = EXIT_CODE_LOST, .text = text};
-    tell_client(js, from, &accepted);
-    tell_client(js, from, &done);
+        .nspace = r->launch.nspace, .client = k->client, .exit_code = EXIT_CODE_LOST, .text = text};
+    tell_client(js, k->vpid, &accepted);
+    tell_client(js, k->vpid, &done);
     return true;
+}
+
+bool job_adoption_answers(struct jobs *js, uint32_t from, uint32_t client, const char *nspace)
+{
+    return answer_refused(js, &(struct client_key){from, client, nspace, NULL});
+}
+
+bool job_adoption_answers_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
+{
+    return answer_refused(js, &(struct client_key){from, m->client, NULL, &m->spec});
 }

@@ -156,9 +156,11 @@ void job_adoption_free(struct jobs *js);
 uint64_t job_adoption_next_deadline(const struct jobs *js);
 /* False: the report does not matter, since the job is not adopted in any case. */
 bool job_adoption_report(struct jobs *js, uint32_t from, const struct job_launch *l);
-/* The client's job (nspace "": it does not know the name) was reported and not adopted: it is
- * notified why. False: there is no such job. */
+/* The client's job was reported and not adopted: it is notified why. False: there is no such job.
+ */
 bool job_adoption_answers(struct jobs *js, uint32_t from, uint32_t client, const char *nspace);
+/* The same; its client does not know the name. A forged report does not know what is to run. */
+bool job_adoption_answers_submit(struct jobs *js, uint32_t from, const struct msg_submit *m);
 /* job_slots.c */
 void job_slots_take(struct jobs *js, struct job *j, uint32_t rank);
 void job_slots_give(struct jobs *js, struct job *j, uint32_t rank);
