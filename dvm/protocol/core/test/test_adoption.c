@@ -286,6 +286,12 @@ static void a_detached_job_of_the_head_ends(void **state)
     sim_destroy(s);
 }
 
+static void add_node(struct job_launch *l, uint32_t vpid, uint64_t epoch)
+{
+    l->nodes = xrealloc(l->nodes, (l->nnodes + 1) * sizeof(*l->nodes));
+    l->nodes[l->nnodes++] = (struct job_node){vpid, epoch, xstrdup("node")};
+}
+
 /* Vpid 3 reports a job that runs at vpid 4, and for which a client at vpid 5 waits. */
 static void c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up(void **state)
 {
@@ -296,10 +302,7 @@ static void c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up(void *
 
     sim_for(s, 500);
     forged = launch_at(s, 3, job);
-    forged->nnodes = 2;
-    forged->nodes = xrealloc(forged->nodes, 2 * sizeof(*forged->nodes));
-    forged->nodes[1] =
-        (struct job_node){4, core_inspect_epoch(sim_core(s, 4)).ctr, xstrdup("node4")};
+    add_node(forged, 4, core_inspect_epoch(sim_core(s, 4)).ctr);
     forged->rank_node[1] = 1;
     replace_all(s);
     dvm_wait_job(s, job, EXIT_CODE_LOST);
@@ -354,16 +357,21 @@ static void a_job_that_is_reported_in_three_ways_ends(void **state)
     sim_destroy(s);
 }
 
-/* Vpid 4 alone says that the job is its own. */
+/* Vpid 4 alone says that the job is its own, and of daemons that were lost. */
 static void a_job_with_more_daemons_than_its_forged_report_goes_on(void **state)
 {
+    struct job_launch *forged;
     struct sim *s = boot();
     struct sim_want x = {.ranks = 4, .run_ms = 60000, .code = 7, .nhosts = 2, .hosts = {3, 6}};
     struct sim_want y = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
     size_t job = sim_submit_job(s, 5, &x), other = sim_submit_job(s, 6, &y);
 
     sim_for(s, 500);
-    forge_name(launch_at(s, 4, other), launch_at(s, 3, job), 0);
+    forged = launch_at(s, 4, other);
+    forge_name(forged, launch_at(s, 3, job), 0);
+    forged->spec.flags |= JOB_RECOVERABLE;
+    add_node(forged, 1, 1);
+    add_node(forged, 2, 1);
     replace_all(s);
     dvm_wait_job(s, job, 7);
     dvm_wait_job(s, other, EXIT_CODE_LOST);
@@ -515,6 +523,36 @@ static void c21_a_job_goes_on_at_each_moment_at_which_its_daemons_have_it(void *
     assert_true(kept > 50);
 }
 
+static uint32_t slots_in_use(struct sim *s)
+{
+    const struct members *m = core_inspect_members(sim_core(s, 0));
+    uint32_t n = 0;
+
+    for (uint32_t v = FIRST; v <= MEMBERS; v++)
+        n += members_get(m, v)->slots_used;
+    return n;
+}
+
+/* It has two ranks on each member, the lost keepers among them. */
+static void a_recoverable_job_goes_on_without_the_daemons_that_were_lost(void **state)
+{
+    struct sim_want x = {.ranks = 2 * MEMBERS, .run_ms = 60000, .flags = JOB_RECOVERABLE};
+    struct sim *s = boot();
+    size_t job = sim_submit_job(s, 5, &x);
+
+    sim_for(s, 500);
+    replace_all(s);
+    sim_for(s, 40000);
+    for (uint32_t v = FIRST; v <= MEMBERS; v++)
+        assert_int_equal(sim_ranks(s, v), 2);
+    assert_int_equal(slots_in_use(s), 2 * (MEMBERS - 2));
+    dvm_wait_job(s, job, 0);
+    assert_non_null(strstr(sim_job(s, job)->text, "lost with their daemon (vpid 2)"));
+    assert_nothing_is_left(s, job);
+    assert_int_equal(slots_in_use(s), 0);
+    sim_destroy(s);
+}
+
 /* Ranks end while there is no head, and the head ends again while members report. */
 static void a_job_goes_on_under_the_second_of_two_heads_without_records(void **state)
 {
@@ -535,16 +573,6 @@ static void a_job_goes_on_under_the_second_of_two_heads_without_records(void **s
         dvm_wait_job(s, job, 9);
         sim_destroy(s);
     }
-}
-
-static uint32_t slots_in_use(struct sim *s)
-{
-    const struct members *m = core_inspect_members(sim_core(s, 0));
-    uint32_t n = 0;
-
-    for (uint32_t v = FIRST; v <= MEMBERS; v++)
-        n += members_get(m, v)->slots_used;
-    return n;
 }
 
 static uint32_t bound_to(struct sim *s, uint32_t vpid)
@@ -697,6 +725,7 @@ int main(void)
         cmocka_unit_test(c21_a_job_goes_on_without_its_records),
         cmocka_unit_test(c21_a_job_is_not_launched_again_by_a_head_without_its_record),
         cmocka_unit_test(c21_a_job_goes_on_at_each_moment_at_which_its_daemons_have_it),
+        cmocka_unit_test(a_recoverable_job_goes_on_without_the_daemons_that_were_lost),
         cmocka_unit_test(a_job_goes_on_under_the_second_of_two_heads_without_records),
         cmocka_unit_test(slots_and_cpus_of_a_job_that_goes_on_are_not_given_again),
         cmocka_unit_test(a_job_that_aborts_ends_with_its_code_though_the_report_was_lost),

@@ -13,7 +13,8 @@
  * for another one JOB_ENDED to the daemons that have reported it, and DONE to its client.
  *
  * A job is adopted if
- *   - each daemon of its map is a member in that epoch, and has reported the job with the same map,
+ *   - each daemon of its map is a member in that epoch, or was lost and the job is recoverable,
+ *   - each of those that are members has reported the job with the same map,
  *   - its client waits for it by its name, at a member,
  *   - and the job that has spawned it, if there is one, is adopted.
  * Each daemon repeats how its ranks stand, and reports nothing of a job that has ended everywhere.
@@ -37,9 +38,9 @@ static char *explain_nodes(const struct jobs *js, const struct reported_job *r)
     for (size_t i = 0; i < r->launch.nnodes; i++) {
         const struct job_node *n = &r->launch.nodes[i];
 
-        if (!job_node_current(js, n))
+        if (!job_node_current(js, n) && !(r->launch.spec.flags & JOB_RECOVERABLE))
             return xasprintf("vpid %u with some of its ranks is no member any more", n->vpid);
-        if (!hwloc_bitmap_isset(r->nodes, (unsigned)i))
+        if (job_node_current(js, n) && !hwloc_bitmap_isset(r->nodes, (unsigned)i))
             return xasprintf("vpid %u has not reported the same job", n->vpid);
     }
     return NULL;
@@ -67,7 +68,7 @@ static int compare_numbers(const struct reported_job *a, const struct reported_j
 {
     if (a->number != b->number)
         return a->number < b->number ? -1 : 1;
-    return a->launch.nnodes > b->launch.nnodes ? -1 : a->launch.nnodes < b->launch.nnodes;
+    return hwloc_bitmap_weight(b->nodes) - hwloc_bitmap_weight(a->nodes);
 }
 
 /* In the order of numbers. Of several complete ones that with the most daemons counts: the others
@@ -85,7 +86,7 @@ static void refuse_rivals(struct job_adoption *a)
             continue;
         }
         r->why = xstrdup("its daemons have reported it in two ways");
-        if (!first->why && first->launch.nnodes == r->launch.nnodes)
+        if (!first->why && hwloc_bitmap_weight(first->nodes) == hwloc_bitmap_weight(r->nodes))
             first->why = xstrdup(r->why);
     }
 }
@@ -162,6 +163,15 @@ static bool has_its_home(const struct job_launch *l, const struct job *parent)
     return l->home_vpid == vpid && l->home_client == client;
 }
 
+/* A recoverable job goes on without them. What their ranks have reported is lost. */
+static void lose_departed(struct jobs *js, struct job *j)
+{
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!job_node_current(js, &j->map.nodes[i]))
+            job_lose_node(js, j, (int)i, "it departed while there was no head");
+    }
+}
+
 static void adopt_job(struct jobs *js, struct reported_job *r)
 {
     const struct job_launch *l = &r->launch;
@@ -190,6 +200,8 @@ static void adopt_job(struct jobs *js, struct reported_job *r)
             job_succeed(js, e);
         if (e && r->why)
             job_fail(js, jobs_find(js, l->nspace), JOB_EV_NO_MAP, EXIT_CODE_LOST, "%s", r->why);
+        else if (e)
+            lose_departed(js, jobs_find(js, l->nspace));
     }
 }
 
