@@ -60,7 +60,7 @@ static void free_caller(struct asking *a, struct asking_caller *x)
 {
     DL_DELETE(a->callers, x);
     buf_free(&x->hello);
-    majority_free_table(&x->table);
+    majority_drop_table(a, x);
     free(x);
 }
 

@@ -12,6 +12,9 @@
 #define KEEPERS_BEHIND_BYTES (16u << 20) /* not acknowledged, beside a snapshot */
 #define KEEPERS_LOG_BYTES (4u << 20)     /* since the snapshot, if that is not larger */
 #define KEEPERS_MAX 4                    /* two, and two that replace them */
+/* Callers' different tables, encoded and decoded, and lists of links. The largest table, which a
+ * message bounds, is not counted: one of any size is taken, and leaves room for others. */
+#define MAJORITY_BYTES_MAX (64u << 20)
 
 struct core;
 
@@ -79,13 +82,13 @@ void keeper_answer(struct core *c, struct neighbour *k, const struct msg_records
 /* Adds a piece to a group; true: the group is complete. */
 bool keeper_gather(struct buf *coming, const struct msg_records *m);
 
-struct asking_table { /* what a caller knows of the members */
-    bool asked, come;
+struct asking_table { /* what callers know of the members; freed with the last of them */
+    size_t callers;
     uint64_t version;
     struct buf bytes; /* of the message, to be compared */
     struct members members;
-    size_t nlinked;
-    uint32_t *linked; /* its children that have a link to it */
+    size_t size; /* bytes of memory */
+    struct asking_table *next, *prev;
 };
 
 struct asking_caller {
@@ -99,7 +102,10 @@ struct asking_caller {
     struct epoch epoch;
     uint64_t version;     /* the last broadcast that it has processed */
     struct msg_kept kept; /* its answer; zeroed: none yet */
-    struct asking_table table;
+    bool table_asked, table_come;
+    struct asking_table *table; /* shared with others; NULL: none, or it was not taken */
+    size_t nlinked;
+    uint32_t *linked; /* its children that have a link to it */
     struct asking_caller *next, *prev;
 };
 
@@ -117,6 +123,8 @@ struct asking { /* a new head */
     uint64_t lost_ms;  /* since then the best keeper may call again; 0: it has not closed */
     uint64_t again_ms; /* since then the last keeper that was asked for all may call again */
     struct asking_caller *callers;
+    struct asking_table *tables; /* each one once */
+    size_t tables_bytes;         /* of memory, with the callers' lists of links */
     size_t nseen;
     struct asking_seen *seen;
     uint64_t from, from_ms; /* the connection by which the records come, and since when; 0: none */
@@ -147,7 +155,7 @@ uint64_t majority_due(const struct core *c);
 void majority_take_table(struct core *c, struct neighbour *k, const struct msg_table *m);
 /* The record of the table that most members agree on, with its length; false: they do not. */
 bool majority_record(struct core *c, struct buf *b);
-void majority_free_table(struct asking_table *t);
+void majority_drop_table(struct asking *a, struct asking_caller *x);
 /* A member: to a new head, on this connection. */
 void majority_answer(struct core *c, struct neighbour *k, struct peer_link *at);
 

@@ -18,12 +18,16 @@
  * that has seen more is refused later, and joins anew. None is taken if two callers have another
  * table of the same head and version: one of the two is forged.
  *
+ * Equal tables are kept once. A table that would pass MAJORITY_BYTES_MAX is not taken: its caller
+ * counts as one without a table.
+ *
  * Members know their epochs, hosts and slots, and the version. They report their jobs later
  * (job_adoption.c). They do not know campaigns, and epochs and names that the former heads may have
  * given are skipped in large steps.
  *
  * Limit: two members that lie in the same way, or one that calls in two names, may be believed. The
- * keys that would show it are in their table. */
+ * keys that would show it are in their table. If they send large tables first, these may leave no
+ * room for the table of the others, and a new incarnation begins. */
 #include "dvm/protocol/core/core_private.h"
 
 #include "base/bitmap/bitmap.h"
@@ -90,7 +94,7 @@ uint64_t majority_due(const struct core *c)
 
     DL_FOREACH(a->callers, x)
     {
-        if (x->answered && !x->joins && !x->mute && !x->table.asked)
+        if (x->answered && !x->joins && !x->mute && !x->table_asked)
             return a->member_ms + MAJORITY_MS;
     }
     return UINT64_MAX;
@@ -103,7 +107,7 @@ static void ask_for_table(struct core *c, struct asking_caller *x)
     struct peer_link *at;
     struct neighbour *k = neighbours_by_conn(c->neighbours, x->conn, &at);
 
-    x->table.asked = true;
+    x->table_asked = true;
     neighbours_send_on(c->neighbours, k, at, &from, &m);
 }
 
@@ -115,61 +119,132 @@ void majority_ask(struct core *c)
         return;
     DL_FOREACH(c->asking.callers, x)
     {
-        if (x->answered && !x->joins && !x->mute && !x->table.asked)
+        if (x->answered && !x->joins && !x->mute && !x->table_asked)
             ask_for_table(c, x);
     }
 }
 
-void majority_free_table(struct asking_table *t)
+static struct asking_table *find_table(struct asking *a, const struct msg_table *m)
 {
-    if (!t->come)
-        return;
+    struct asking_table *t;
+
+    DL_FOREACH(a->tables, t)
+    {
+        if (t->version == m->version && t->bytes.len == m->len &&
+            memcmp(t->bytes.data, m->table, m->len) == 0)
+            return t;
+    }
+    return NULL;
+}
+
+static void free_table(struct asking *a, struct asking_table *t)
+{
+    DL_DELETE(a->tables, t);
+    a->tables_bytes -= t->size;
     buf_free(&t->bytes);
     members_free(&t->members);
-    free(t->linked);
-    *t = (struct asking_table){.asked = true};
+    free(t);
+}
+
+/* NULL and a reason: it is malformed. */
+static struct asking_table *add_table(struct core *c, const struct msg_table *m, struct err *err)
+{
+    struct asking *a = &c->asking;
+    struct asking_table *t = xcalloc(1, sizeof(*t));
+
+    t->version = m->version;
+    members_init(&t->members, VPID_HEAD, c->opts.radix);
+    DL_APPEND(a->tables, t);
+    if (members_decode(&t->members, m->table, m->len, err) < 0) {
+        free_table(a, t);
+        return NULL;
+    }
+    buf_init(&t->bytes, m->len);
+    buf_put_raw(&t->bytes, m->table, m->len);
+    t->size = t->bytes.len + members_bytes(&t->members);
+    a->tables_bytes += t->size;
+    return t;
+}
+
+static void share_table(struct asking *a, struct asking_caller *x, struct asking_table *t,
+                        const struct msg_table *m)
+{
+    t->callers++;
+    x->table = t;
+    x->nlinked = m->nlinked;
+    x->linked = xcalloc(m->nlinked + 1, sizeof(*x->linked));
+    memcpy(x->linked, m->linked, m->nlinked * sizeof(*x->linked));
+    a->tables_bytes += m->nlinked * sizeof(*x->linked);
+}
+
+void majority_drop_table(struct asking *a, struct asking_caller *x)
+{
+    if (!x->table)
+        return;
+    if (--x->table->callers == 0)
+        free_table(a, x->table);
+    a->tables_bytes -= x->nlinked * sizeof(*x->linked);
+    free(x->linked);
+    x->linked = NULL;
+    x->nlinked = 0;
+    x->table = NULL;
+}
+
+static bool is_beyond_bound(const struct asking *a)
+{
+    const struct asking_table *t;
+    size_t largest = 0;
+
+    DL_FOREACH(a->tables, t)
+    {
+        if (t->size > largest)
+            largest = t->size;
+    }
+    return a->tables_bytes - largest > MAJORITY_BYTES_MAX;
+}
+
+static int take_table(struct core *c, struct asking_caller *x, const struct msg_table *m,
+                      struct err *err)
+{
+    struct asking *a = &c->asking;
+    struct asking_table *t = find_table(a, m);
+
+    if (!t)
+        t = add_table(c, m, err);
+    if (!t)
+        return -1;
+    share_table(a, x, t, m);
+    if (!is_beyond_bound(a))
+        return 0;
+    majority_drop_table(a, x);
+    return err_set(err,
+                   "its table is not taken: with it, those of all callers take more than %u "
+                   "bytes beside the largest one",
+                   MAJORITY_BYTES_MAX);
 }
 
 void majority_take_table(struct core *c, struct neighbour *k, const struct msg_table *m)
 {
     struct asking_caller *x = callers_find(&c->asking, neighbours_in(c->neighbours)->conn);
-    struct asking_table *t = x ? &x->table : NULL;
-    struct members table;
     struct err err = {0};
 
-    if (!t || !t->asked || t->come)
+    if (!x || !x->table_asked || x->table_come)
         return;
-    members_init(&table, VPID_HEAD, c->opts.radix);
-    if (members_decode(&table, m->table, m->len, &err) < 0) {
+    x->table_come = true;
+    if (take_table(c, x, m, &err) < 0)
         out_log(&c->out, LOG_LEVEL_WARN, "vpid %u: %s", x->vpid, err.msg);
-        members_free(&table);
-        return;
-    }
-    *t = (struct asking_table){.asked = true, .come = true, .version = m->version};
-    t->members = table;
-    buf_init(&t->bytes, MSG_DATA_MAX);
-    buf_put_raw(&t->bytes, m->table, m->len);
-    t->nlinked = m->nlinked;
-    t->linked = xcalloc(m->nlinked + 1, sizeof(*t->linked));
-    memcpy(t->linked, m->linked, m->nlinked * sizeof(*t->linked));
 }
 
 /* --- the decision */
 
-static bool is_same_table(const struct asking_table *x, const struct asking_table *y)
-{
-    return x->come && y->come && x->version == y->version && x->bytes.len == y->bytes.len &&
-           memcmp(x->bytes.data, y->bytes.data, x->bytes.len) == 0;
-}
-
 static uint64_t head_of(const struct asking_caller *x)
 {
-    return members_get(&x->table.members, VPID_HEAD)->ctr;
+    return members_get(&x->table->members, VPID_HEAD)->ctr;
 }
 
 static bool has_table(const struct asking_caller *x, const struct asking_caller *as)
 {
-    return is_same_table(&x->table, &as->table);
+    return x->table && x->table == as->table;
 }
 
 static bool is_member(const struct asking_caller *x, const struct asking_table *t)
@@ -183,7 +258,7 @@ static bool is_member(const struct asking_caller *x, const struct asking_table *
 /* It has seen nothing that is not in the table. */
 static bool agrees_with_table(const struct asking_caller *x, const struct asking_caller *as)
 {
-    return is_member(x, &as->table) && x->version <= as->table.version;
+    return is_member(x, as->table) && x->version <= as->table->version;
 }
 
 static bool disagrees_with_table(const struct asking_caller *x, const struct asking_caller *as)
@@ -200,8 +275,8 @@ static void note_linked(struct presence *s, const struct asking_caller *x)
 {
     struct tree t = members_tree(&s->table->members);
 
-    for (size_t i = 0; i < x->table.nlinked; i++) {
-        uint32_t v = x->table.linked[i];
+    for (size_t i = 0; i < x->nlinked; i++) {
+        uint32_t v = x->linked[i];
 
         if (v != VPID_HEAD && members_live(&s->table->members, v) && tree_parent(&t, v) == x->vpid)
             bitmap_set(s->linked, v);
@@ -264,11 +339,11 @@ static bool is_supported(const struct asking *a, const struct asking_caller *x)
 {
     unsigned all;
 
-    if (!x->table.come || !agrees_with_table(x, x))
+    if (!x->table || !agrees_with_table(x, x))
         return false;
-    all = count_members(&x->table);
+    all = count_members(x->table);
     return callers_count(a, has_table, x) >= (all < 2 ? 1 : 2) &&
-           2 * count_present(a, &x->table) > all &&
+           2 * count_present(a, x->table) > all &&
            callers_count(a, agrees_with_table, x) > callers_count(a, disagrees_with_table, x);
 }
 
@@ -276,7 +351,7 @@ static bool is_later(const struct asking_caller *x, const struct asking_caller *
 {
     if (head_of(x) != head_of(y))
         return head_of(x) > head_of(y);
-    return x->table.version > y->table.version;
+    return x->table->version > y->table->version;
 }
 
 static const struct asking_caller *find_supported(const struct asking *a)
@@ -298,8 +373,8 @@ static bool is_contradicted(const struct asking *a, const struct asking_caller *
 
     DL_FOREACH(a->callers, x)
     {
-        if (x->table.come && !is_same_table(&x->table, &best->table) && !is_later(x, best) &&
-            !is_later(best, x) && callers_count(a, has_table, x) > 1)
+        if (x->table && x->table != best->table && !is_later(x, best) && !is_later(best, x) &&
+            callers_count(a, has_table, x) > 1)
             return true;
     }
     return false;
@@ -323,7 +398,7 @@ static uint64_t highest_epoch(const struct members *m)
 
 static void put_record(const struct core *c, const struct asking_caller *best, struct buf *b)
 {
-    const struct asking_table *t = &best->table;
+    const struct asking_table *t = best->table;
     uint64_t epochs = highest_epoch(&t->members) + EPOCHS_LOST;
     uint32_t size = (uint32_t)hwloc_bitmap_last(t->members.live);
     struct record r = {.type = RECORD_MEMBERS,
@@ -353,7 +428,7 @@ bool majority_record(struct core *c, struct buf *b)
         return false;
     if (is_contradicted(a, best)) {
         out_log(&c->out, LOG_LEVEL_WARN, "members have two tables of version %llu",
-                (unsigned long long)best->table.version);
+                (unsigned long long)best->table->version);
         return false;
     }
     put_record(c, best, b);
@@ -361,7 +436,7 @@ bool majority_record(struct core *c, struct buf *b)
             "all records are lost: the table of version %llu is taken, and %u of its %u members "
             "are here; campaigns and published values are lost, and jobs go on if all their "
             "daemons report them",
-            (unsigned long long)best->table.version, count_present(a, &best->table),
-            count_members(&best->table));
+            (unsigned long long)best->table->version, count_present(a, best->table),
+            count_members(best->table));
     return true;
 }

@@ -158,6 +158,15 @@ void facts_set_free(struct factset *s)
     memset(s, 0, sizeof(*s));
 }
 
+size_t facts_set_bytes(const struct factset *s)
+{
+    size_t bytes = s->cap * (sizeof(*s->tab) + sizeof(*s->unused));
+
+    for (uint32_t i = 1; i < s->n; i++)
+        bytes += s->tab[i] ? sizeof(*s->tab[i]) + s->tab[i]->len : 0;
+    return bytes;
+}
+
 const struct facts *facts_set_get(const struct factset *s, uint32_t id)
 {
     return s->tab[id];

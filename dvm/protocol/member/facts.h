@@ -39,6 +39,7 @@ struct factset {
 };
 
 void facts_set_free(struct factset *s);
+size_t facts_set_bytes(const struct factset *s); /* of memory */
 /* The id of the facts that the member shares with others, with one more use. value[i]: its own
  * part of address i. */
 uint32_t facts_set_take(struct factset *s, const struct msg_member *m,

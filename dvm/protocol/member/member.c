@@ -100,6 +100,14 @@ void members_clear(struct members *m)
     hwloc_bitmap_zero(m->live);
 }
 
+size_t members_bytes(const struct members *m)
+{
+    size_t entry =
+        sizeof(*m->tab) + (m->more ? sizeof(*m->more) : 0) + (m->keys ? sizeof(*m->keys) : 0);
+
+    return m->cap * entry + facts_set_bytes(&m->facts);
+}
+
 void members_free(struct members *m)
 {
     members_clear(m);

@@ -96,6 +96,7 @@ int members_decode(struct members *m, const void *data, size_t len, struct err *
  * ones. */
 int members_check_table(const void *data, size_t len, struct epoch last, struct err *err)
     __attribute__((warn_unused_result));
+size_t members_bytes(const struct members *m); /* of memory */
 /* Removes all entries. */
 void members_clear(struct members *m);
 /* Entries first .. first+count-1, new ones empty; valid until the next is made. */

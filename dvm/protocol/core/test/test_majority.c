@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All records are lost with the head: the next one goes on with the table of most members, or
  * begins a new incarnation. */
+#include "base/bitmap/bitmap.h"
+#include "base/log/log.h"
 #include "dvm/protocol/core/core_private.h"
 #include "dvm/protocol/core/test/keepers.h"
 #include "dvm/protocol/wire/exit_code.h"
 
 #include <stdlib.h>
+#include <utlist.h>
 
 static uint64_t current_incarnation(struct sim *s)
 {
@@ -256,6 +259,191 @@ static void a_daemon_that_joins_is_a_member_or_joins_again_at_each_moment(void *
     }
 }
 
+/* --- the tables that the new head keeps */
+
+static struct asking *asking_of(struct sim *s)
+{
+    return &sim_core(s, 0)->asking;
+}
+
+static size_t count_tables(struct sim *s)
+{
+    const struct asking_table *t;
+    size_t n;
+
+    DL_COUNT(asking_of(s)->tables, t, n);
+    return n;
+}
+
+static bool have_sent_tables(struct sim *s, void *arg)
+{
+    const struct asking_caller *x;
+    size_t n = 0;
+
+    DL_FOREACH(asking_of(s)->callers, x)
+    {
+        n += x->table_come;
+    }
+    return n == *(size_t *)arg;
+}
+
+static void ask_for_tables(struct sim *s, size_t callers)
+{
+    sim_for(s, DVM_AWAY_MS);
+    sim_start(s, 0);
+    assert_true(sim_until(s, have_sent_tables, &callers, 20000));
+}
+
+static struct asking_caller *caller_of(struct sim *s, uint32_t vpid)
+{
+    struct asking_caller *x;
+
+    DL_SEARCH_SCALAR(asking_of(s)->callers, x, vpid, vpid);
+    assert_non_null(x);
+    return x;
+}
+
+static void callers_with_equal_tables_share_one(void **state)
+{
+    struct sim *s = boot();
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 2);
+    sim_core(s, 3)->members.version--;
+    forge_table(s, 4);
+    ask_for_tables(s, 4);
+    assert_int_equal(count_tables(s), 3);
+    assert_int_equal(caller_of(s, 3)->table->callers, 1);
+    assert_int_equal(caller_of(s, 4)->table->callers, 1);
+    assert_int_equal(caller_of(s, 5)->table->callers, 2);
+    assert_ptr_equal(caller_of(s, 5)->table, caller_of(s, 6)->table);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(goes_on(s, before));
+    sim_destroy(s);
+}
+
+static size_t sum_bytes(struct sim *s)
+{
+    const struct asking_caller *x;
+    const struct asking_table *t;
+    size_t bytes = 0;
+
+    DL_FOREACH(asking_of(s)->tables, t)
+    {
+        bytes += t->size;
+    }
+    DL_FOREACH(asking_of(s)->callers, x)
+    {
+        bytes += x->nlinked * sizeof(*x->linked);
+    }
+    return bytes;
+}
+
+/* Of 14 members vpids 3 to 6 call, and two others are linked below each of them. */
+static void a_caller_that_calls_again_frees_its_share(void **state)
+{
+    struct sim *s = boot_shape(14, 2);
+    size_t all = 4, others = 2;
+
+    lose_records(s, 2);
+    forge_table(s, 3);
+    ask_for_tables(s, all);
+    assert_int_equal(caller_of(s, 4)->nlinked, 2);
+    assert_int_equal(asking_of(s)->tables_bytes, sum_bytes(s));
+    sim_break(s, 0, 3);
+    sim_break(s, 0, 4);
+    assert_true(sim_until(s, have_sent_tables, &others, 1000));
+    assert_int_equal(count_tables(s), 1);
+    assert_int_equal(caller_of(s, 5)->table->callers, 2);
+    assert_int_equal(asking_of(s)->tables_bytes, sum_bytes(s));
+    assert_true(sim_until(s, have_sent_tables, &all, 4000));
+    assert_int_equal(count_tables(s), 2);
+    assert_int_equal(caller_of(s, 5)->table->callers, 3);
+    assert_int_equal(asking_of(s)->tables_bytes, sum_bytes(s));
+    sim_destroy(s);
+}
+
+/* The entries below the vpid take 40 bytes each: 24, and 16 for a key. */
+static void put_far_member(struct sim *s, uint32_t liar, uint32_t vpid, const char *host)
+{
+    struct members *m = &sim_core(s, liar)->members;
+    struct msg_member facts = members_facts(m, 6);
+
+    facts.vpid = vpid;
+    facts.key = (struct key_id){1, vpid};
+    free(facts.host);
+    facts.host = xstrdup(host);
+    members_put(m, &facts)->state = MEMBER_WIRED;
+    bitmap_set(m->live, vpid);
+    msg_member_free(&facts);
+}
+
+static void note_refusal(void *arg, uint32_t vpid, const struct out_act *act)
+{
+    *(unsigned *)arg += vpid == 0 && act->kind == OUT_LOG && act->log.level == LOG_LEVEL_WARN &&
+                        strstr(act->log.text, ": its table is not taken");
+}
+
+static void send_table_again(struct sim *s, uint32_t vpid)
+{
+    struct core *c = sim_core(s, vpid);
+    struct neighbour *k;
+
+    DL_FOREACH(neighbours_first(c->neighbours), k)
+    {
+        if (k->vpid == VPID_HEAD && peer_links(k->peer))
+            majority_answer(c, k, peer_links(k->peer));
+    }
+    sim_drain(s, vpid);
+    sim_for(s, 100);
+}
+
+/* Vpids 3 to 5 of 12 lie, each in another way: 40 MiB for each of them. */
+static void a_table_beyond_the_bound_is_not_taken_and_others_decide(void **state)
+{
+    struct sim *s = boot_shape(12, 16);
+    uint64_t before = current_incarnation(s);
+    unsigned taken = 0, refused = 0;
+
+    sim_watch(s, &(struct sim_hooks){.arg = &refused, .action = note_refusal});
+    lose_records(s, 2);
+    for (uint32_t v = 3; v <= 5; v++)
+        put_far_member(s, v, VPID_MAX - v, "far");
+    ask_for_tables(s, 10);
+    for (uint32_t v = 3; v <= 5; v++)
+        taken += caller_of(s, v)->table != NULL;
+    assert_int_equal(taken, 2);
+    for (uint32_t v = 3; v <= 5; v++)
+        send_table_again(s, v);
+    assert_int_equal(refused, 1);
+    assert_int_equal(count_tables(s), 3);
+    assert_int_equal(caller_of(s, 12)->table->callers, 7);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_true(goes_on(s, before));
+    sim_destroy(s);
+}
+
+/* Long host names, of one member each, take the rest of the bytes. */
+static void callers_share_a_table_that_is_larger_than_the_bound(void **state)
+{
+    struct sim *s = boot();
+    char host[251];
+
+    lose_records(s, 2);
+    for (uint32_t v = 3; v <= MEMBERS; v++) {
+        put_far_member(s, v, VPID_MAX, "far");
+        for (uint32_t i = 1; i <= 45000; i++) {
+            snprintf(host, sizeof(host), "%0250u", i * 7 + 3);
+            put_far_member(s, v, VPID_MAX - 2 * i, host);
+        }
+    }
+    ask_for_tables(s, 4);
+    assert_int_equal(count_tables(s), 1);
+    assert_true(asking_of(s)->tables_bytes > MAJORITY_BYTES_MAX);
+    assert_int_equal(asking_of(s)->tables->callers, 4);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +460,10 @@ int main(void)
         cmocka_unit_test(members_that_are_linked_below_callers_count),
         cmocka_unit_test(an_heir_of_members_has_heirs_with_records),
         cmocka_unit_test(a_daemon_that_joins_is_a_member_or_joins_again_at_each_moment),
+        cmocka_unit_test(callers_with_equal_tables_share_one),
+        cmocka_unit_test(a_caller_that_calls_again_frees_its_share),
+        cmocka_unit_test(a_table_beyond_the_bound_is_not_taken_and_others_decide),
+        cmocka_unit_test(callers_share_a_table_that_is_larger_than_the_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

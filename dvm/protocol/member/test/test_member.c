@@ -170,6 +170,24 @@ static void the_epoch_of_the_head_is_0_while_it_is_not_known(void **state)
     members_free(&m);
 }
 
+static void keys_and_facts_count_as_memory(void **state)
+{
+    struct members m = table(8);
+    size_t before = members_bytes(&m);
+    struct msg_member other = members_facts(&m, 3);
+
+    assert_true(before > m.cap * sizeof(*m.tab));
+    members_set_key(&m, 3, (struct key_id){1, 3});
+    assert_int_equal(members_bytes(&m), before + m.cap * sizeof(*m.keys));
+    before = members_bytes(&m);
+    free(other.host);
+    other.host = xstrdup("a name that is like no other one");
+    members_put(&m, &other);
+    assert_true(members_bytes(&m) >= before + strlen(other.host));
+    msg_member_free(&other);
+    members_free(&m);
+}
+
 static void a_vpid_at_the_limit_has_room(void **state)
 {
     struct members m = table(1);
@@ -393,6 +411,7 @@ int main(void)
         cmocka_unit_test(a_vpid_returns_in_a_new_epoch_with_new_facts),
         cmocka_unit_test(the_head_has_no_parent_and_neither_has_a_non_member),
         cmocka_unit_test(the_epoch_of_the_head_is_0_while_it_is_not_known),
+        cmocka_unit_test(keys_and_facts_count_as_memory),
         cmocka_unit_test(a_vpid_at_the_limit_has_room),
         cmocka_unit_test(a_nidmap_makes_exactly_the_heads_view_holes_and_epochs_included),
         cmocka_unit_test(a_pair_that_is_not_in_the_table_is_refused_and_changes_nothing),
