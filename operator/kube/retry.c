@@ -5,7 +5,7 @@
 
 #define TRIES_MAX 5
 #define RETRY_AFTER_MAX_MS 30000
-#define TRY_MIN_MS 2000
+#define TRY_MIN_MS 1000
 
 /* 429: the server has not begun. Without an answer, or after 5xx, a request may have been carried
  * out: it is repeated only if that does not matter. */

@@ -168,7 +168,7 @@ void keeper_answer(struct core *c, struct neighbour *k, const struct msg_records
 
     if (k->incoming || k->vpid != VPID_HEAD || !k->head_role || at->state >= PEER_LINK_UP)
         return;
-    at->opened_ms = c->out.now_ms; /* the greeting goes on */
+    at->opened_ms = k->opened_ms = c->out.now_ms; /* the greeting goes on, also after a cut */
     if (m->table)
         majority_answer(c, k, at);
     else if (!m->all)

@@ -209,6 +209,18 @@ static void jobs_that_no_record_has_end_and_later_ones_have_other_names(void **s
     sim_destroy(s);
 }
 
+/* All members are children of the head, and call at once. */
+static void a_head_that_starts_at_once_goes_on_with_callers_of_one_moment(void **state)
+{
+    struct sim *s = boot_shape(12, 16);
+    uint64_t before = current_incarnation(s);
+
+    lose_records(s, 2);
+    start_head(s);
+    assert_true(goes_on(s, before));
+    sim_destroy(s);
+}
+
 /* With radix 2 and 14 members, vpids 3 to 6 call, and 7 to 14 are linked below them. */
 static void members_that_are_linked_below_callers_count(void **state)
 {
@@ -458,6 +470,7 @@ int main(void)
         cmocka_unit_test(the_incarnation_and_epochs_go_on_when_both_keepers_are_lost_with_the_head),
         cmocka_unit_test(jobs_that_no_record_has_end_and_later_ones_have_other_names),
         cmocka_unit_test(members_that_are_linked_below_callers_count),
+        cmocka_unit_test(a_head_that_starts_at_once_goes_on_with_callers_of_one_moment),
         cmocka_unit_test(an_heir_of_members_has_heirs_with_records),
         cmocka_unit_test(a_daemon_that_joins_is_a_member_or_joins_again_at_each_moment),
         cmocka_unit_test(callers_with_equal_tables_share_one),
