@@ -201,7 +201,8 @@ schedule() {
     [ -e "$repo/build/release/sim" ] || make -s -C "$repo" build/release/sim >&2
     for ((i = 0; i < ${MEMORY_SCHEDULES:-60}; i++)); do
         seed=$(od -An -N6 -tu8 /dev/urandom | tr -d ' ')
-        [ "$(schedule "$seed" 0)" = "0 0" ]
+        answer=$(schedule "$seed" 0)
+        [ "$answer" = "0 0" ] || { echo "seed $seed, no allocation fails: $answer"; tail -20 "$top/schedule"; return 1; }
         n=$(draw 1 "$seed" "$(cat "$top/calls")")
         answer=$(schedule "$seed" "$n")
         echo "seed $seed, allocation $n: $answer"
