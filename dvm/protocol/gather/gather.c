@@ -55,10 +55,10 @@ struct gather_op {
 struct gather_seq { /* of a signature */
     size_t siglen;
     uint8_t *sig;
-    uint64_t next;      /* the highest that was started here */
-    uint32_t from;      /* none was: who has told of one first */
-    uint64_t decided;   /* the highest whose outcome is known */
-    uint64_t timed_out; /* the last that ended badly: see bad_end() */
+    uint64_t next;     /* the highest that was started here */
+    uint32_t from;     /* none was: who has told of one first */
+    uint64_t decided;  /* the highest whose outcome is known */
+    uint64_t timeouts; /* of the last 64: bit i: number decided - i was TIMEOUT */
     uint64_t ok; /* the decider: the last that ended well, kept for a participant that has lost its
                     relay */
     struct buf ok_data;
@@ -225,11 +225,23 @@ static size_t tree_radix(const struct gather *g)
 }
 
 /* The outcome of a collective that ended before it began here. It was not OK, since this daemon
- * has not contributed. Up to number `timed_out` it was TIMEOUT, later LOST: once a participant is
- * lost, no collective of the signature times out. */
+ * has not contributed. Of those long ago it is taken for TIMEOUT: once a participant is lost, there
+ * are no later ones. */
 static enum gather_outcome bad_end(const struct gather_seq *s, uint64_t seq)
 {
-    return seq <= s->timed_out ? GATHER_TIMEOUT : GATHER_LOST;
+    uint64_t age = s->decided - seq;
+
+    return age >= 64 || s->timeouts >> age & 1 ? GATHER_TIMEOUT : GATHER_LOST;
+}
+
+static void note_end(struct gather_seq *s, uint64_t seq, enum gather_outcome outcome)
+{
+    uint64_t ahead = seq > s->decided ? seq - s->decided : 0;
+
+    s->timeouts = ahead < 64 ? s->timeouts << ahead : 0;
+    s->decided += ahead;
+    if (outcome == GATHER_TIMEOUT && s->decided - seq < 64)
+        s->timeouts |= UINT64_C(1) << (s->decided - seq);
 }
 
 static bool decides_op(const struct gather *g, const struct gather_op *op)
@@ -365,10 +377,7 @@ static void end_op(struct gather *g, struct gather_op *op, enum gather_outcome o
 
     if (!s)
         s = remember_told(g, op);
-    if (op->key->seq > s->decided)
-        s->decided = op->key->seq;
-    if (outcome == GATHER_TIMEOUT && op->key->seq > s->timed_out)
-        s->timed_out = op->key->seq;
+    note_end(s, op->key->seq, outcome);
     if (op->started)
         answer_request(g, op->req, outcome, &op->data);
     op_free(g, op);

@@ -254,7 +254,26 @@ static void an_outcome_before_the_own_contribution_is_never_good(void **state)
     assert_string_equal(take_said(w), "");
     start_collective(w, 1);
     start_collective(w, 2);
-    assert_string_equal(take_said(w), "answer 1 TIMEOUT ; answer 2 TIMEOUT ; ");
+    assert_string_equal(take_said(w), "answer 1 LOST ; answer 2 TIMEOUT ; ");
+    end_world(w);
+}
+
+/* A contribution that was refused ends a collective as LOST, and later ones may time out. */
+static void the_outcomes_of_the_last_64_collectives_are_known_to_one_that_is_late(void **state)
+{
+    struct world *w = make_world(3);
+
+    for (uint64_t seq = 1; seq <= 70; seq++)
+        send_down(w, 0, seq, seq % 3 ? GATHER_LOST : GATHER_TIMEOUT, "");
+    (void)take_said(w);
+    for (uint64_t seq = 1; seq <= 70; seq++) {
+        char want[64];
+
+        snprintf(want, sizeof(want), "answer %u %s ; ", (unsigned)seq,
+                 seq <= 6 || seq % 3 == 0 ? "TIMEOUT" : "LOST");
+        start_collective(w, seq);
+        assert_string_equal(take_said(w), want);
+    }
     end_world(w);
 }
 
@@ -452,6 +471,7 @@ int main(void)
         cmocka_unit_test(the_outcome_goes_down_the_tree_with_its_data),
         cmocka_unit_test(an_outcome_comes_from_the_decider_or_the_parent_alone),
         cmocka_unit_test(an_outcome_before_the_own_contribution_is_never_good),
+        cmocka_unit_test(the_outcomes_of_the_last_64_collectives_are_known_to_one_that_is_late),
         cmocka_unit_test(the_decider_tells_a_bad_outcome_to_each_live_participant),
         cmocka_unit_test(the_decider_ends_a_collective_of_which_a_participant_reports_trouble),
         cmocka_unit_test(the_decider_keeps_the_last_good_data_if_there_are_relays),
