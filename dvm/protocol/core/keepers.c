@@ -4,11 +4,12 @@
  * In: records, KEPT, links that come and break, the clock. Out: RECORDS to the keepers, and how far
  * the driver may take actions (struct out).
  *
- * Keepers are the two lowest members that have a link to the head. If one does not acknowledge in
- * time, the next one keeps too, until it does. A stream to a keeper begins with
- * a snapshot. The records of one input are a group with a number. After the first acknowledgement
- * the keeper is in sync: actions that follow a group wait until all keepers in sync have it. If the
- * head has let others out meanwhile, the keeper has their groups soon, or is left behind.
+ * Keepers are the two lowest children of the head in the tree. They call the next head at once; a
+ * member below others does not. If one does not acknowledge in time, the next one keeps too, until
+ * it does. A stream to a keeper begins with a snapshot. The records of one input are a group with a
+ * number. After the first acknowledgement the keeper is in sync: actions that follow a group wait
+ * until all keepers in sync have it. If the head has let others out meanwhile, the keeper has their
+ * groups soon, or is left behind.
  * RECORDS and KEPT are outside of the sequence of frames between neighbours, so that they overtake
  * the frames that wait for them.
  *
@@ -24,9 +25,11 @@
  * then (KEEPERS_LOG_BYTES, or as much as the snapshot). */
 #include "dvm/protocol/core/core_private.h"
 
+#include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 
 #include <string.h>
+#include <utlist.h>
 
 #define WANTED 2
 
@@ -240,13 +243,25 @@ static bool is_late(const struct keepers *ks, uint32_t vpid)
     return false;
 }
 
-static size_t add_wanted(const struct core *c, uint32_t wanted[WANTED], size_t n, bool late)
+/* Members that can keep records: children of the head in the tree, and others with a link to it.
+ * These have lost their parent, and leave the head when they have another one. */
+static void list_able(const struct core *c, hwloc_bitmap_t children, hwloc_bitmap_t others)
 {
-    unsigned tries = c->members.radix;
+    struct tree t = members_tree(&c->members);
+    const struct neighbour *k;
 
-    for (int v = hwloc_bitmap_next(c->members.live, VPID_HEAD); v >= 0 && n < WANTED && tries > 0;
-         v = hwloc_bitmap_next(c->members.live, v), tries--) {
-        if (can_keep(c, (uint32_t)v) && is_late(&c->keepers, (uint32_t)v) == late)
+    DL_FOREACH(neighbours_first(c->neighbours), k)
+    {
+        if (can_keep(c, k->vpid))
+            bitmap_set(tree_parent(&t, k->vpid) == VPID_HEAD ? children : others, k->vpid);
+    }
+}
+
+static size_t add_wanted(const struct keepers *ks, hwloc_const_bitmap_t able,
+                         uint32_t wanted[WANTED], size_t n, bool late)
+{
+    for (int v = hwloc_bitmap_first(able); v >= 0 && n < WANTED; v = hwloc_bitmap_next(able, v)) {
+        if (is_late(ks, (uint32_t)v) == late)
             wanted[n++] = (uint32_t)v;
     }
     return n;
@@ -255,9 +270,17 @@ static size_t add_wanted(const struct core *c, uint32_t wanted[WANTED], size_t n
 /* Those that are late come after all others. */
 static size_t find_wanted(const struct core *c, uint32_t wanted[WANTED])
 {
-    size_t n = add_wanted(c, wanted, 0, false);
+    hwloc_bitmap_t children = bitmap_alloc(), others = bitmap_alloc();
+    size_t n = 0;
 
-    return add_wanted(c, wanted, n, true);
+    list_able(c, children, others);
+    for (int late = 0; late <= 1; late++) {
+        n = add_wanted(&c->keepers, children, wanted, n, late);
+        n = add_wanted(&c->keepers, others, wanted, n, late);
+    }
+    hwloc_bitmap_free(children);
+    hwloc_bitmap_free(others);
+    return n;
 }
 
 static bool is_wanted(const uint32_t *wanted, size_t n, uint32_t vpid)

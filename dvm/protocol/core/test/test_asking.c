@@ -52,12 +52,13 @@ static void refuse_old_records(uint64_t clock_ms)
     sim_for(s, 2000);
     sim_crash(s, 1);
     sim_crash(s, 3);
+    sim_crash(s, 4); /* no majority is left */
     sim_crash(s, 0);
     sim_stop(s, 2, false);
     sim_start(s, 0);
     assert_true(sim_until(s, is_head, NULL, 30000));
     assert_true(core_inspect_epoch(sim_core(s, 0)).inc != before.inc);
-    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    dvm_wait_wired(s, MEMBERS - 3, 60000);
     sim_destroy(s);
 }
 

@@ -345,6 +345,46 @@ static void assert_keepers(struct sim *s, uint32_t a, uint32_t b)
     assert_true((now[0] == a && now[1] == b) || (now[0] == b && now[1] == a));
 }
 
+/* Vpid 5 is in the place of vpid 2, and vpid 3 below vpid 1. */
+static void a_child_of_the_head_with_a_high_vpid_keeps_the_records(void **state)
+{
+    struct sim *s = boot_shape(MEMBERS, 2);
+
+    sim_crash(s, 2);
+    sim_for(s, DVM_LOSS_MS);
+    assert_keepers(s, 1, 5);
+    sim_destroy(s);
+}
+
+static bool is_linked(struct sim *s, uint32_t vpid)
+{
+    struct core *head = sim_core(s, 0);
+
+    return neighbours_up(head->neighbours, &head->members, vpid) != NULL;
+}
+
+/* Vpids 7 and 10 are in the places of vpids 2 and 3. Vpid 1 hangs, so its children 4 to 6 call the
+ * head, until vpid 4 has its place. */
+static void children_of_a_member_that_hangs_keep_no_records_while_others_can(void **state)
+{
+    struct sim *s = boot_shape(12, 3);
+    bool linked = false;
+
+    sim_crash(s, 2);
+    sim_crash(s, 3);
+    sim_for(s, DVM_LOSS_MS);
+    sim_stop(s, 1, true);
+    sim_submit(s, 8, 1, 10, 0);
+    sim_for(s, 1500);
+    while (members_live(core_inspect_members(sim_core(s, 0)), 1)) {
+        assert_keepers(s, 7, 10);
+        linked |= is_linked(s, 4);
+        sim_for(s, 50);
+    }
+    assert_true(linked);
+    sim_destroy(s);
+}
+
 static void c21_while_keepers_hang_the_next_members_keep_the_records(void **state)
 {
     struct sim *s = boot_shape(MEMBERS, 8);
@@ -732,6 +772,8 @@ int main(void)
         cmocka_unit_test(c21_a_keeper_that_hangs_takes_no_other_with_it),
         cmocka_unit_test(a_steady_load_stops_no_stream),
         cmocka_unit_test(streams_that_lead_nowhere_make_room),
+        cmocka_unit_test(a_child_of_the_head_with_a_high_vpid_keeps_the_records),
+        cmocka_unit_test(children_of_a_member_that_hangs_keep_no_records_while_others_can),
         cmocka_unit_test(c21_while_keepers_hang_the_next_members_keep_the_records),
         cmocka_unit_test(c21_a_keeper_that_hangs_with_its_first_snapshot_is_replaced),
         cmocka_unit_test(sigterm_ends_the_incarnation_if_no_keeper_gets_the_last_records),
