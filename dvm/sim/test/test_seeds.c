@@ -121,6 +121,7 @@ static void seeds_that_once_failed_pass(void **state)
         {20, 46190844702729793, 3}, /* the checker: a removal began while the head was stopped */
         {20, 24769110911872283,
          4}, /* the checker: a target's time ended while the head was stopped */
+        {21, 103390172740216, 4}, /* the release of an extension and a grow waited for each other */
         {21, 147740804748782, 4}, /* a collective that was LOST had timed out for a participant that
                                      was late, since a later one had */
         {21, 17656367971588960, 63}, /* a leaving daemon waited for its link to the head, which

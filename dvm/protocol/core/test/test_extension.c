@@ -222,6 +222,28 @@ static void an_extension_ends_with_its_job_when_as_many_campaigns_as_can_be_run(
     requests_end(w);
 }
 
+/* The release of vpid 5 waits for another job. A grow without a deadline names vpid 5, and vpid 6,
+ * which comes late: it would wait for the release, and the release for it. */
+static void a_grow_that_awaits_a_member_of_an_extension_keeps_it(void **state)
+{
+    uint32_t targets[] = {5, 6};
+    struct api_campaign_request grow = {
+        .sequence = 1, .kind = API_KIND_GROW, .deadline_s = -1, .ntargets = 2, .targets = targets};
+    char job[64];
+    struct requests *w = boot_extended(false, job);
+
+    (void)sim_submit(w->sim, 0, 2, 15000, 0);
+    sim_for(w->sim, 9000);
+    assert_int_equal(dvm_in_state(w->sim, MEMBER_DRAINING), 1);
+    dvm_put_campaign(w->sim, "g1", &grow);
+    sim_for(w->sim, 20000);
+    assert_int_equal(dvm_in_state(w->sim, MEMBER_DRAINING), 0);
+    sim_start(w->sim, 6);
+    sim_for(w->sim, 5000);
+    assert_int_equal(dvm_phase(w->sim, "g1"), API_PHASE_COMPLETE);
+    requests_end(w);
+}
+
 /* Rank 0 on vpid 1, whose job runs for 20 s, asks for these members. */
 static size_t ask_for(struct sim *s, size_t n, const uint32_t *vpids)
 {
@@ -328,6 +350,7 @@ int main(void)
         cmocka_unit_test(an_extension_of_a_job_that_has_ended_is_cancelled),
         cmocka_unit_test(overlapping_extensions_can_be_released_in_any_order),
         cmocka_unit_test(an_extension_ends_with_its_job_when_as_many_campaigns_as_can_be_run),
+        cmocka_unit_test(a_grow_that_awaits_a_member_of_an_extension_keeps_it),
         cmocka_unit_test(the_members_of_an_extension_leave_with_its_job),
         cmocka_unit_test(an_extension_below_a_member_that_came_anew_stays),
         cmocka_unit_test(an_extension_below_a_member_that_was_there_before_stays),

@@ -8,7 +8,8 @@
  * An extension of a tool stays, as does one whose rank has asked for that. A member that was lost
  * and has come back is a new one, and stays. So does an extension below a member that does not
  * leave by itself, for example because the size has grown since: members leave from the top, and a
- * release would drain its members without end. It is cancelled if that becomes so while it drains.
+ * release would drain its members without end. So does one of which a grow awaits a member, until
+ * that grow ends. A release is cancelled if that becomes so while it drains.
  *
  * Failure: without room for one more campaign the release is tried again. */
 #include "dvm/protocol/head/resize/extension.h"
@@ -66,13 +67,28 @@ static bool leaves_with(const struct campaigns *cs, const struct campaign *c, ui
            roster_find(cs->roster, vpid, t->id.epoch);
 }
 
-/* The size needs the lowest member of `c`, or one above it, not of `c`, does not leave by itself.
- */
+/* A grow waits for a member of `c`: it would wait for the release, and the release for it. */
+static bool is_awaited(const struct campaigns *cs, const struct campaign *c)
+{
+    const struct campaign *o;
+
+    DL_FOREACH(campaign_table_first(cs->table), o)
+    {
+        for (size_t i = 0; campaign_runs_grow(o) && i < c->ntargets; i++) {
+            if (campaign_table_target(o, c->targets[i].id.vpid))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* The size needs the lowest member of `c`, or a grow one of them, or one above it, not of `c`, does
+ * not leave by itself. */
 static bool has_to_stay(const struct campaigns *cs, const struct campaign *c)
 {
     const struct api_size_limits *limits = size_bound_limits(cs->bound);
 
-    if (limits->set && c->targets[0].id.vpid <= limits->min)
+    if ((limits->set && c->targets[0].id.vpid <= limits->min) || is_awaited(cs, c))
         return true;
     for (uint32_t v = c->targets[0].id.vpid + 1; v < cs->members->n; v++) {
         const struct member *m = members_get(cs->members, v);
