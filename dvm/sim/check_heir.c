@@ -159,6 +159,10 @@ static void check_inherited(struct check *c, struct core *head)
 
     if (sim_has_keepers(c->sim) && !sim_is_kept(c->sim))
         note_older(c);
+    /* Members may have seen what a head that ran on has decided, and no keeper has: then their
+     * table is taken. */
+    if (c->ran_on && job_adoption_waits(head_jobs(h)))
+        note_older(c);
     if (!c->older || job_adoption_waits(head_jobs(h)))
         check_epoch(c, core_inspect_epoch(head));
     if (sim_has_keepers(c->sim) && (sim_knew_more(c->sim) || c->older || c->ran_on)) {

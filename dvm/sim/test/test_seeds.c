@@ -196,10 +196,12 @@ static void seeds_with_keepers_that_once_failed_pass(void **state)
         {20, 2504, 4},  /* the same, while there was no head */
         {20, 51247364143576500, 6}, /* the checker: members still followed the head of a former
                                        incarnation */
-        {21, 255771554148238, 9},   /* the only keeper in sync was no child of the head, and did not
-                                       call the next one */
-        {21, 164255560450732, 0},   /* the checker: a job was accepted by a head that had been
-                                       replaced */
+        {21, 81889630236030, 13}, /* the checker: members were ahead of all records, by a head that
+                                     ran on */
+        {21, 255771554148238, 9}, /* the only keeper in sync was no child of the head, and did not
+                                     call the next one */
+        {21, 164255560450732, 0}, /* the checker: a job was accepted by a head that had been
+                                     replaced */
     };
 
     for (size_t i = 0; i < sizeof(seeds) / sizeof(*seeds); i++)
