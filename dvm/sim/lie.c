@@ -105,7 +105,7 @@ static bool launch_job(const struct lie *l, uint32_t src, char text[LIE_TEXT_MAX
     const struct core *to = sim_core(l->sim, dst);
     char *argv[] = {(char *)"60000", (char *)"0", NULL}, *env[] = {NULL};
     struct job_app app = {.argv = argv, .env = env, .cwd = (char *)"/", .nprocs = 1};
-    struct job_node node = {.vpid = dst, .host = (char *)"host"};
+    struct job_node node = {.vpid = dst, .epoch = 1, .host = (char *)"host"};
     struct msg m = {.type = MSG_LAUNCH,
                     .launch.map = {.nspace = (char *)"1.999999",
                                    .version = core_inspect_members(l->liar)->version,

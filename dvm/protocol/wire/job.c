@@ -20,13 +20,15 @@
  * DVM, by the mapper. */
 #include "dvm/protocol/wire/job.h"
 
+#include "dvm/protocol/wire/frame.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define JOB_FLAGS_KNOWN                                                                            \
     (JOB_NO_WAIT | JOB_RECOVERABLE | JOB_DETACH | JOB_OVERSUBSCRIBE | JOB_TOOL | JOB_STRICT |      \
      JOB_NOLOCAL | JOB_DISPLAY_MAP | JOB_DISPLAY_BIND | JOB_MAP_ONLY)
-#define JOB_HOST_MAX 255
+#define JOB_HOST_MAX 253   /* as in the records */
 #define JOB_CPUS_MAX 16384 /* bytes of a list of CPUs */
 
 /* The least bytes that one element takes on the wire, for cur_count(). */
@@ -424,6 +426,7 @@ static void nodes_read(struct cur *c, struct job_launch *l)
         l->nodes[i].vpid = cur_u32(c);
         l->nodes[i].epoch = cur_u64(c);
         l->nodes[i].host = cur_str(c, JOB_HOST_MAX);
+        c->bad = c->bad || l->nodes[i].vpid > VPID_MAX || l->nodes[i].epoch == 0;
     }
 }
 

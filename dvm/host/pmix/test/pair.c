@@ -148,8 +148,8 @@ void pair_register(struct pmix_srv *p, const struct job_launch *sample,
 
 static void launch_make(struct server *s)
 {
-    static struct job_node nodes[2] = {{.vpid = 3, .host = "node-a"},
-                                       {.vpid = 5, .host = "node-b"}};
+    static struct job_node nodes[2] = {{.vpid = 3, .epoch = 4, .host = "node-a"},
+                                       {.vpid = 5, .epoch = 6, .host = "node-b"}};
     const struct pair_plan *plan = s->plan;
     struct job_launch *l = &s->launch;
     uint32_t left[2] = {plan->ranks[0], plan->ranks[1]};

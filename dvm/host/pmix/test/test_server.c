@@ -96,7 +96,8 @@ static void close_server(struct fix *f)
 /* Two ranks here, two on a node of another daemon. */
 static struct job_launch sample(const char *nspace)
 {
-    static struct job_node nodes[] = {{.vpid = 3, .host = "node-a"}, {.vpid = 5, .host = "node-b"}};
+    static struct job_node nodes[] = {{.vpid = 3, .epoch = 4, .host = "node-a"},
+                                      {.vpid = 5, .epoch = 6, .host = "node-b"}};
     static uint32_t rank_node[] = {0, 1, 0, 1}, rank_app[] = {0, 0, 1, 1};
     static char *argv[] = {"prog", NULL};
     static struct job_app apps[2] = {{.argv = argv, .cwd = "/tmp"}, {.argv = argv, .cwd = "/tmp"}};

@@ -139,7 +139,7 @@ static void await_library(struct fix *f)
 /* Two requests: the job, and its one rank. */
 static void register_job(struct fix *f, const char *nspace)
 {
-    static struct job_node node = {.vpid = 3, .host = "node-a"};
+    static struct job_node node = {.vpid = 3, .epoch = 4, .host = "node-a"};
     static uint32_t zero[1];
     static char *argv[] = {"prog", NULL};
     static struct job_app app = {.argv = argv, .cwd = "/tmp"};

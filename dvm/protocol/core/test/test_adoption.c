@@ -1,61 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* All records are lost with the head, and jobs of which no daemon was lost go on: their daemons
  * report them. */
-#include "dvm/protocol/core/core_private.h"
-#include "dvm/protocol/core/local_private.h"
-#include "dvm/protocol/core/test/keepers.h"
-#include "dvm/protocol/wire/exit_code.h"
+#include "dvm/protocol/core/test/adoption.h"
 
 #include <stdlib.h>
-
-#define FIRST 3 /* vpids from here on outlive the keepers */
-
-static uint64_t current_incarnation(struct sim *s)
-{
-    return core_inspect_epoch(sim_core(s, 0)).inc;
-}
-
-/* The head ends with its keepers, vpids 1 and 2. */
-static void lose_records(struct sim *s)
-{
-    for (uint32_t v = 0; v < FIRST; v++)
-        sim_crash(s, v);
-}
-
-static void start_head(struct sim *s, uint64_t before)
-{
-    sim_start(s, 0);
-    assert_true(sim_until(s, is_head, NULL, 30000));
-    assert_true(core_inherited(sim_core(s, 0)) && current_incarnation(s) == before);
-}
-
-static void replace_all(struct sim *s)
-{
-    uint64_t before = current_incarnation(s);
-
-    lose_records(s);
-    start_head(s, before);
-}
-
-/* On vpids 4 to 6, with its client at vpid 5. */
-static struct sim_want job_beside_keepers(uint32_t ranks, uint64_t run_ms, int code)
-{
-    return (struct sim_want){
-        .ranks = ranks, .run_ms = run_ms, .code = code, .nhosts = 3, .hosts = {4, 5, 6}};
-}
-
-static size_t submit_beside_keepers(struct sim *s, uint32_t ranks, uint64_t run_ms, int code)
-{
-    struct sim_want x = job_beside_keepers(ranks, run_ms, code);
-
-    return sim_submit_job(s, 5, &x);
-}
-
-/* The launch as this daemon will report it. */
-static struct job_launch *launch_at(struct sim *s, uint32_t vpid, size_t job)
-{
-    return (struct job_launch *)local_find(sim_core(s, vpid), sim_job(s, job)->nspace)->launch;
-}
 
 static void assert_nothing_is_left(struct sim *s, size_t job)
 {
@@ -113,134 +61,6 @@ static void c21_a_job_that_one_of_its_daemons_does_not_report_ends(void **state)
     sim_destroy(s);
 }
 
-/* The head takes the message as one of this member, and then goes on. */
-static struct head *head_of(struct sim *s)
-{
-    struct head *h = (struct head *)core_inspect_head(sim_core(s, 0));
-
-    assert_true(job_adoption_waits(head_jobs(h)));
-    return h;
-}
-
-/* Small messages, so that most of the memory is what keeps them. */
-static void send_many(struct sim *s, uint32_t from)
-{
-    struct msg m = {.type = MSG_SIGNAL, .signal = {.nspace = (char *)"x.1", .signum = 15}};
-    struct head *h = head_of(s);
-
-    for (unsigned n = 0; n < 1000000; n++)
-        head_msg(h, from, &m);
-}
-
-static void assert_lost_alone(struct sim *s, uint32_t vpid, size_t job, int code)
-{
-    const struct members *m = core_inspect_members(sim_core(s, 0));
-
-    sim_for(s, 100);
-    assert_false(members_live(m, vpid));
-    dvm_wait_job(s, job, code);
-    dvm_wait_wired(s, MEMBERS - 2, 60000);
-    sim_destroy(s);
-}
-
-/* On vpids 5 and 6, with its client at vpid 5. */
-static size_t submit_beside_flooder(struct sim *s)
-{
-    struct sim_want x = {.ranks = 4, .run_ms = 60000, .code = 7, .nhosts = 2, .hosts = {5, 6}};
-    size_t job = sim_submit_job(s, 5, &x);
-
-    sim_for(s, 500);
-    return job;
-}
-
-static void a_member_that_sends_too_much_is_lost_alone(void **state)
-{
-    struct sim *s = boot();
-    size_t job = submit_beside_flooder(s);
-
-    replace_all(s);
-    send_many(s, 4);
-    assert_lost_alone(s, 4, job, 7);
-}
-
-/* They are the head's own, and none is dropped: it decides at once. */
-static void the_messages_of_clients_at_the_head_are_bounded(void **state)
-{
-    struct sim *s = boot();
-    size_t job;
-
-    replace_all(s);
-    job = sim_submit_job(
-        s, 0, &(struct sim_want){.ranks = 1, .run_ms = 10, .code = 3, .nhosts = 1, .hosts = {3}});
-    send_many(s, 0);
-    dvm_wait_job(s, job, 3);
-    sim_destroy(s);
-}
-
-/* Vpid 4 reports `n` jobs of its own. */
-static void report_many(struct sim *s, struct job_launch *l, unsigned n)
-{
-    struct msg m = {.type = MSG_LOCAL_JOB, .local_job = {*l}};
-    struct head *h = head_of(s);
-
-    for (unsigned i = 0; i < n; i++) {
-        m.local_job.map.universe++;
-        head_msg(h, 4, &m);
-    }
-}
-
-/* 64 jobs whose lists of CPUs have 128 MiB. */
-static void a_member_that_reports_too_many_cpus_is_lost_alone(void **state)
-{
-    enum { RANKS = 256, CPUS = 8192 };
-    struct sim *s = boot();
-    size_t job = submit_beside_flooder(s), own;
-    FREE_AUTO char *cpus = xcalloc(CPUS, 1);
-    FREE_AUTO uint32_t *zeros = xcalloc(RANKS, sizeof(*zeros));
-    FREE_AUTO char **lists = xcalloc(RANKS, sizeof(*lists));
-    struct job_launch l;
-
-    own = sim_submit_job(
-        s, 6, &(struct sim_want){.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {4}});
-    sim_for(s, 500);
-    memset(cpus, '1', CPUS - 1);
-    for (unsigned i = 0; i < RANKS; i++)
-        lists[i] = cpus;
-    l = *launch_at(s, 4, own);
-    l.nranks = l.ncpus = RANKS;
-    l.rank_node = l.rank_app = zeros;
-    l.cpus = lists;
-    replace_all(s);
-    report_many(s, &l, 64);
-    assert_lost_alone(s, 4, job, 7);
-}
-
-/* Three jobs with a million empty arguments each: 12 MiB as messages, 120 MiB on the heap. */
-static void a_member_that_reports_too_many_arguments_is_lost_alone(void **state)
-{
-    struct sim *s = boot();
-    size_t job = submit_beside_flooder(s), own;
-    FREE_AUTO char **argv = xcalloc(JOB_ARGS_MAX + 1, sizeof(*argv));
-    FREE_AUTO struct job_app *apps = xcalloc(JOB_APPS_MAX, sizeof(*apps));
-    struct job_launch l;
-
-    own = sim_submit_job(
-        s, 6, &(struct sim_want){.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {4}});
-    sim_for(s, 500);
-    for (unsigned i = 0; i < JOB_ARGS_MAX; i++)
-        argv[i] = (char *)(i ? "" : "true");
-    l = *launch_at(s, 4, own);
-    for (unsigned i = 0; i < JOB_APPS_MAX; i++) {
-        apps[i] = l.spec.apps[0];
-        apps[i].argv = argv;
-    }
-    l.spec.apps = apps;
-    l.spec.napps = JOB_APPS_MAX;
-    replace_all(s);
-    report_many(s, &l, 3);
-    assert_lost_alone(s, 4, job, 7);
-}
-
 static void a_job_whose_client_is_lost_ends(void **state)
 {
     struct sim_want x = {.ranks = 4, .run_ms = 60000, .nhosts = 2, .hosts = {3, 4}};
@@ -286,12 +106,6 @@ static void a_detached_job_of_the_head_ends(void **state)
     sim_destroy(s);
 }
 
-static void add_node(struct job_launch *l, uint32_t vpid, uint64_t epoch)
-{
-    l->nodes = xrealloc(l->nodes, (l->nnodes + 1) * sizeof(*l->nodes));
-    l->nodes[l->nnodes++] = (struct job_node){vpid, epoch, xstrdup("node")};
-}
-
 /* Vpid 3 reports a job that runs at vpid 4, and for which a client at vpid 5 waits. */
 static void c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up(void **state)
 {
@@ -308,92 +122,6 @@ static void c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up(void *
     dvm_wait_job(s, job, EXIT_CODE_LOST);
     assert_non_null(strstr(sim_job(s, job)->text, "vpid 4 has not reported the same job"));
     assert_int_equal(sim_ranks(s, 4), 0);
-    sim_destroy(s);
-}
-
-/* It is reported as that job, of the same client. */
-static void forge_name(struct job_launch *l, const struct job_launch *as, uint32_t universe)
-{
-    l->files_vpid = l->home_vpid = as->files_vpid;
-    l->files_client = l->home_client = as->files_client;
-    l->universe += universe;
-    memcpy(l->nspace, as->nspace, strlen(l->nspace));
-}
-
-/* Vpid 4 says that the job is its own alone. */
-static void a_job_that_is_reported_in_two_ways_ends(void **state)
-{
-    struct sim *s = boot();
-    struct sim_want x = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {3}};
-    struct sim_want y = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
-    size_t job = sim_submit_job(s, 5, &x), other = sim_submit_job(s, 6, &y);
-
-    sim_for(s, 500);
-    forge_name(launch_at(s, 4, other), launch_at(s, 3, job), 0);
-    replace_all(s);
-    dvm_wait_job(s, job, EXIT_CODE_LOST);
-    assert_non_null(strstr(sim_job(s, job)->text, "in two ways"));
-    dvm_wait_job(s, other, EXIT_CODE_LOST);
-    sim_destroy(s);
-}
-
-/* Vpid 4 says that the client's job is its own alone, in two ways. */
-static void a_job_that_is_reported_in_three_ways_ends(void **state)
-{
-    struct sim *s = boot();
-    struct sim_want x = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {3}};
-    struct sim_want y = {.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
-    size_t job = sim_submit_job(s, 5, &x);
-    size_t others[] = {sim_submit_job(s, 6, &y), sim_submit_job(s, 6, &y)};
-
-    sim_for(s, 500);
-    for (unsigned i = 0; i < 2; i++)
-        forge_name(launch_at(s, 4, others[i]), launch_at(s, 3, job), i);
-    replace_all(s);
-    dvm_wait_job(s, job, EXIT_CODE_LOST);
-    assert_non_null(strstr(sim_job(s, job)->text, "in two ways"));
-    sim_for(s, 5000);
-    assert_int_equal(sim_ranks(s, 3), 0);
-    sim_destroy(s);
-}
-
-/* Vpid 4 alone says that the job is its own, and of daemons that were lost. */
-static void a_job_with_more_daemons_than_its_forged_report_goes_on(void **state)
-{
-    struct job_launch *forged;
-    struct sim *s = boot();
-    struct sim_want x = {.ranks = 4, .run_ms = 60000, .code = 7, .nhosts = 2, .hosts = {3, 6}};
-    struct sim_want y = {.ranks = 2, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
-    size_t job = sim_submit_job(s, 5, &x), other = sim_submit_job(s, 6, &y);
-
-    sim_for(s, 500);
-    forged = launch_at(s, 4, other);
-    forge_name(forged, launch_at(s, 3, job), 0);
-    forged->spec.flags |= JOB_RECOVERABLE;
-    add_node(forged, 1, 1);
-    add_node(forged, 2, 1);
-    replace_all(s);
-    dvm_wait_job(s, job, 7);
-    dvm_wait_job(s, other, EXIT_CODE_LOST);
-    sim_destroy(s);
-}
-
-/* Vpid 4 reports its job as that of the next client at vpid 5. */
-static void a_forged_report_does_not_end_what_a_client_submits_meanwhile(void **state)
-{
-    struct sim *s = boot();
-    struct sim_want x = {.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {4}};
-    size_t other = sim_submit_job(s, 6, &x), job = other + 1;
-    struct job_launch *l;
-
-    sim_for(s, 500);
-    l = launch_at(s, 4, other);
-    l->files_vpid = l->home_vpid = 5;
-    l->files_client = l->home_client = (uint32_t)job;
-    replace_all(s);
-    assert_int_equal(sim_submit(s, 5, 1, 10, 3), job);
-    dvm_wait_job(s, job, 3);
-    dvm_wait_job(s, other, EXIT_CODE_LOST);
     sim_destroy(s);
 }
 
@@ -709,18 +437,10 @@ int main(void)
         cmocka_unit_test(a_job_with_ranks_at_a_lost_keeper_ends),
         cmocka_unit_test(a_job_that_a_daemon_reports_with_another_map_ends),
         cmocka_unit_test(c21_a_job_that_one_of_its_daemons_does_not_report_ends),
-        cmocka_unit_test(a_member_that_sends_too_much_is_lost_alone),
-        cmocka_unit_test(the_messages_of_clients_at_the_head_are_bounded),
-        cmocka_unit_test(a_member_that_reports_too_many_cpus_is_lost_alone),
-        cmocka_unit_test(a_member_that_reports_too_many_arguments_is_lost_alone),
         cmocka_unit_test(a_job_whose_client_is_lost_ends),
         cmocka_unit_test(c21_a_job_for_which_no_client_waits_ends),
         cmocka_unit_test(a_detached_job_of_the_head_ends),
         cmocka_unit_test(c21_no_daemon_has_ranks_of_a_job_that_another_one_has_made_up),
-        cmocka_unit_test(a_job_that_is_reported_in_two_ways_ends),
-        cmocka_unit_test(a_job_that_is_reported_in_three_ways_ends),
-        cmocka_unit_test(a_job_with_more_daemons_than_its_forged_report_goes_on),
-        cmocka_unit_test(a_forged_report_does_not_end_what_a_client_submits_meanwhile),
         cmocka_unit_test(the_decision_does_not_wait_for_a_daemon_that_reports_nothing),
         cmocka_unit_test(c21_a_job_goes_on_without_its_records),
         cmocka_unit_test(c21_a_job_is_not_launched_again_by_a_head_without_its_record),

@@ -13,7 +13,7 @@
  * for another one JOB_ENDED to the daemons that have reported it, and DONE to its client.
  *
  * A job is adopted if
- *   - each daemon of its map is a member in that epoch, or was lost and the job is recoverable,
+ *   - each daemon of its map is a member in that epoch, or is none and the job is recoverable,
  *   - each of those that are members has reported the job with the same map,
  *   - its client waits for it by its name, at a member,
  *   - and the job that has spawned it, if there is one, is adopted.
@@ -46,11 +46,24 @@ static char *explain_nodes(const struct jobs *js, const struct reported_job *r)
     return NULL;
 }
 
+/* Each lost daemon of a recoverable job costs a look at all of its ranks. */
+static bool costs_too_much(const struct jobs *js, const struct reported_job *r)
+{
+    const struct job_launch *l = &r->launch;
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->nnodes; i++)
+        n += !job_node_current(js, &l->nodes[i]);
+    js->adoption->looks += n * l->nranks;
+    return js->adoption->looks > ADOPTION_LOOKS_MAX;
+}
+
 /* Why the reported job is not adopted, on the heap; NULL: it is. */
 static char *explain_refusal(const struct jobs *js, const struct reported_job *r)
 {
     const struct job_launch *l = &r->launch;
     struct client_key client = {l->files_vpid, l->files_client, l->nspace, NULL};
+    char *why;
 
     if (l->nranks == 0)
         return xstrdup("it has no ranks");
@@ -60,7 +73,10 @@ static char *explain_refusal(const struct jobs *js, const struct reported_job *r
         return xasprintf("vpid %u with its client is no member any more", l->files_vpid);
     if (!job_adoption_find_client(js->adoption->asked, &client))
         return xasprintf("no client at vpid %u waits for it", l->files_vpid);
-    return explain_nodes(js, r);
+    why = explain_nodes(js, r);
+    if (!why && costs_too_much(js, r))
+        why = xstrdup("too many of its daemons are no members any more");
+    return why;
 }
 
 /* Of one number, that with the most daemons comes first. */
@@ -211,7 +227,8 @@ static void end_reported(struct jobs *js, const struct reported_job *r)
     const struct job_launch *l = &r->launch;
     struct client_key by_name = {l->files_vpid, l->files_client, l->nspace, NULL};
     struct client_key by_spec = {l->files_vpid, l->files_client, NULL, &l->spec};
-    bool goes_on = jobs_find(js, l->nspace) != NULL;
+    const struct job *j = jobs_find(js, l->nspace);
+    bool goes_on = j && !job_failing(j);
 
     job_adoption_add_client(a, &a->refused, &by_name, r);
     job_adoption_add_client(a, &a->refused, &by_spec, r);
@@ -242,11 +259,14 @@ static void decide_all(struct jobs *js)
     {
         if (!r->why)
             adopt_job(js, r);
+    }
+    HASH_ITER(hh, a->jobs, r, tmp)
+    {
         if (r->why)
             end_reported(js, r);
         else
-            out_log(js->out, LOG_LEVEL_INFO, "job %s goes on: its %zu daemons have reported it",
-                    r->launch.nspace, r->launch.nnodes);
+            out_log(js->out, LOG_LEVEL_INFO, "job %s goes on: %d of its daemons have reported it",
+                    r->launch.nspace, hwloc_bitmap_weight(r->nodes));
     }
     job_table_adopted_all(js->table);
     a->decided = true;

@@ -7,12 +7,12 @@
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #define ADOPTION_BYTES_MAX (64u << 20) /* of all, with what keeps it */
+#define ADOPTION_LOOKS_MAX (16u << 20) /* at ranks, for daemons that were lost */
 
 struct reported_job { /* as at least one of its daemons has it */
     struct buf bytes; /* of the launch, without what differs between daemons: its key */
     struct job_launch launch;
     uint64_t number;
-    uint32_t from;        /* the first that has reported it */
     hwloc_bitmap_t nodes; /* that have reported it */
     char **cpus;          /* [launch.nranks] as the rank's daemon binds it; NULL: not bound */
     char *why;            /* it is not adopted; NULL: it is */
@@ -42,6 +42,7 @@ struct job_adoption {
     struct client_job *asked;   /* by JOB_ASK */
     struct client_job *refused; /* by name and by specification */
     size_t bytes;
+    size_t looks;
     bool decided;
 };
 

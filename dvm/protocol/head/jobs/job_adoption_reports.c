@@ -4,9 +4,9 @@
  * In: LOCAL_JOB of the daemons of a job: equal ones are one report. All other messages about jobs,
  * which wait in their order.
  *
- * Limits: ADOPTION_BYTES_MAX in all. If there is more, what the member with the most has sent is
- * dropped, and that member is lost: its jobs end, and those of others go on. If all is of clients
- * at the head, it is decided at once. */
+ * Limits: ADOPTION_BYTES_MAX in all. If there is more, and more than half of that is of one member,
+ * what it has sent is dropped, and it is lost. Else it is decided at once. What a member's clients
+ * submit counts as its own. */
 #include "base/bitmap/bitmap.h"
 #include "dvm/protocol/head/jobs/job_adoption_private.h"
 
@@ -236,8 +236,7 @@ static uint64_t number_of(const struct jobs *js, const char *nspace)
     return strcmp(name, nspace) == 0 && number <= js->inherited ? number : 0;
 }
 
-static struct reported_job *add_reported(struct job_adoption *a, uint32_t from,
-                                         const struct buf *key)
+static struct reported_job *add_reported(struct job_adoption *a, const struct buf *key)
 {
     struct reported_job *r = xcalloc(1, sizeof(*r));
     struct cur c = cur_of(key->data, key->len);
@@ -252,15 +251,13 @@ static struct reported_job *add_reported(struct job_adoption *a, uint32_t from,
     r->nodes = bitmap_alloc();
     r->cpus = xcalloc(r->launch.nranks + 1, sizeof(*r->cpus));
     HASH_ADD_KEYPTR(hh, a->jobs, r->bytes.data, r->bytes.len, r);
-    r->from = from;
     a->bytes += reported_bytes(r);
     return r;
 }
 
 /* The same job at several daemons differs in these: the version of the members at its launch, and
  * the CPUs of the ranks there. */
-static struct reported_job *find_or_add(struct job_adoption *a, uint32_t from,
-                                        const struct job_launch *l)
+static struct reported_job *find_or_add(struct job_adoption *a, const struct job_launch *l)
 {
     struct job_launch same = *l;
     struct reported_job *r;
@@ -272,7 +269,7 @@ static struct reported_job *find_or_add(struct job_adoption *a, uint32_t from,
     buf_init(&key, RECORD_BYTES_MAX);
     job_launch_encode(&key, &same);
     HASH_FIND(hh, a->jobs, key.data, key.len, r);
-    return r || key.failed ? r : add_reported(a, from, &key);
+    return r || key.failed ? r : add_reported(a, &key);
 }
 
 static void take_cpus(struct job_adoption *a, struct reported_job *r, const struct job_launch *l,
@@ -288,15 +285,28 @@ static void take_cpus(struct job_adoption *a, struct reported_job *r, const stru
     }
 }
 
+/* A map names each daemon once. */
+static bool names_each_once(const struct job_launch *l)
+{
+    hwloc_bitmap_t vpids = bitmap_alloc();
+    size_t n;
+
+    for (size_t i = 0; i < l->nnodes; i++)
+        bitmap_set(vpids, l->nodes[i].vpid);
+    n = (size_t)hwloc_bitmap_weight(vpids);
+    hwloc_bitmap_free(vpids);
+    return n == l->nnodes;
+}
+
 bool job_adoption_report(struct jobs *js, uint32_t from, const struct job_launch *l)
 {
     uint64_t number = job_adoption_waits(js) ? number_of(js, l->nspace) : 0;
     int node = job_launch_node(l, from);
     struct reported_job *r;
 
-    if (!number || node < 0 || !job_node_current(js, &l->nodes[node]))
+    if (!number || node < 0 || !job_node_current(js, &l->nodes[node]) || !names_each_once(l))
         return false;
-    r = find_or_add(js->adoption, from, l);
+    r = find_or_add(js->adoption, l);
     if (!r)
         return false;
     r->number = number;
@@ -314,7 +324,27 @@ static uint32_t find_reporter(const struct reported_job *r, uint32_t rank)
     return r->launch.nodes[r->launch.rank_node[rank]].vpid;
 }
 
-/* The member of which most is kept, with as much; 0 bytes: all is the head's own. */
+/* A report is of all that have sent it. */
+static void add_report(const struct jobs *js, const struct reported_job *r, size_t *sums)
+{
+    size_t each = reported_bytes(r) / (size_t)hwloc_bitmap_weight(r->nodes);
+    unsigned i;
+
+    hwloc_bitmap_foreach_begin(i, r->nodes)
+    {
+        if (job_node_current(js, &r->launch.nodes[i]))
+            sums[r->launch.nodes[i].vpid] += each;
+    }
+    hwloc_bitmap_foreach_end();
+    for (uint32_t rank = 0; rank < r->launch.nranks; rank++) {
+        const struct job_node *n = &r->launch.nodes[r->launch.rank_node[rank]];
+
+        if (r->cpus[rank] && job_node_current(js, n))
+            sums[n->vpid] += cpus_bytes(r->cpus[rank]);
+    }
+}
+
+/* The member of which most is kept, with as much. */
 static uint32_t find_most(const struct jobs *js, size_t *bytes)
 {
     const struct job_adoption *a = js->adoption;
@@ -326,15 +356,11 @@ static uint32_t find_most(const struct jobs *js, size_t *bytes)
 
     DL_FOREACH(a->deferred, d)
     {
-        sums[d->from] += deferred_bytes(d);
+        if (members_current(js->members, d->from, d->epoch))
+            sums[d->from] += deferred_bytes(d);
     }
-    for (r = a->jobs; r; r = r->hh.next) {
-        sums[r->from] += reported_bytes(r);
-        for (uint32_t i = 0; i < r->launch.nranks; i++) {
-            if (r->cpus[i])
-                sums[find_reporter(r, i)] += cpus_bytes(r->cpus[i]);
-        }
-    }
+    for (r = a->jobs; r; r = r->hh.next)
+        add_report(js, r, sums);
     for (c = a->asked; c; c = c->hh.next)
         sums[c->vpid] += client_job_bytes(c);
     sums[VPID_HEAD] = 0;
@@ -344,7 +370,7 @@ static uint32_t find_most(const struct jobs *js, size_t *bytes)
     return most;
 }
 
-/* What others have reported too is theirs from now on. */
+/* What others have reported too stays. */
 static void drop_report(struct job_adoption *a, struct reported_job *r, uint32_t vpid)
 {
     int node = job_launch_node(&r->launch, vpid);
@@ -356,7 +382,6 @@ static void drop_report(struct job_adoption *a, struct reported_job *r, uint32_t
         free_reported(a, r);
         return;
     }
-    r->from = r->launch.nodes[hwloc_bitmap_first(r->nodes)].vpid;
     for (uint32_t i = 0; i < r->launch.nranks; i++) {
         if (find_reporter(r, i) == vpid)
             free_cpus(a, r, i);
@@ -392,7 +417,7 @@ bool job_adoption_overflows(struct jobs *js, uint32_t *vpid)
     if (!job_adoption_waits(js) || js->adoption->bytes <= ADOPTION_BYTES_MAX)
         return false;
     *vpid = find_most(js, &most);
-    if (most == 0)
+    if (most <= ADOPTION_BYTES_MAX / 2)
         return false;
     drop_member(js->adoption, *vpid);
     return true;

@@ -159,7 +159,7 @@ bool job_adoption_report(struct jobs *js, uint32_t from, const struct job_launch
 /* The client's job was reported and not adopted: it is notified why. False: there is no such job.
  */
 bool job_adoption_answers(struct jobs *js, uint32_t from, uint32_t client, const char *nspace);
-/* The same; its client does not know the name. A forged report does not know what is to run. */
+/* The same; its client does not know the name. What another client is to run is not forged. */
 bool job_adoption_answers_submit(struct jobs *js, uint32_t from, const struct msg_submit *m);
 /* job_slots.c */
 void job_slots_take(struct jobs *js, struct job *j, uint32_t rank);
