@@ -224,7 +224,7 @@ static void an_extension_ends_with_its_job_when_as_many_campaigns_as_can_be_run(
 
 /* The release of vpid 5 waits for another job. A grow without a deadline names vpid 5, and vpid 6,
  * which comes late: it would wait for the release, and the release for it. */
-static void a_grow_that_awaits_a_member_of_an_extension_keeps_it(void **state)
+static void a_grow_that_asks_for_a_member_of_an_extension_keeps_it(void **state)
 {
     uint32_t targets[] = {5, 6};
     struct api_campaign_request grow = {
@@ -241,6 +241,9 @@ static void a_grow_that_awaits_a_member_of_an_extension_keeps_it(void **state)
     sim_start(w->sim, 6);
     sim_for(w->sim, 5000);
     assert_int_equal(dvm_phase(w->sim, "g1"), API_PHASE_COMPLETE);
+    sim_for(w->sim, 5000);
+    assert_int_equal(dvm_bound(w->sim), 6);
+    dvm_wait_wired(w->sim, 6, 1);
     requests_end(w);
 }
 
@@ -350,7 +353,7 @@ int main(void)
         cmocka_unit_test(an_extension_of_a_job_that_has_ended_is_cancelled),
         cmocka_unit_test(overlapping_extensions_can_be_released_in_any_order),
         cmocka_unit_test(an_extension_ends_with_its_job_when_as_many_campaigns_as_can_be_run),
-        cmocka_unit_test(a_grow_that_awaits_a_member_of_an_extension_keeps_it),
+        cmocka_unit_test(a_grow_that_asks_for_a_member_of_an_extension_keeps_it),
         cmocka_unit_test(the_members_of_an_extension_leave_with_its_job),
         cmocka_unit_test(an_extension_below_a_member_that_came_anew_stays),
         cmocka_unit_test(an_extension_below_a_member_that_was_there_before_stays),

@@ -165,11 +165,11 @@ static void put_key(struct buf *b, const struct client_key *k)
     buf_init(b, RECORD_BYTES_MAX);
     buf_put_u32(b, k->vpid);
     buf_put_u32(b, k->client);
-    buf_put_u8(b, k->nspace != NULL);
-    if (k->nspace)
-        buf_put_str(b, k->nspace);
-    else
+    buf_put_u8(b, k->spec != NULL);
+    if (k->spec)
         put_spec(b, k->spec);
+    else
+        buf_put_str(b, k->nspace);
 }
 
 const struct client_job *job_adoption_find_client(const struct client_job *set,
@@ -377,7 +377,7 @@ static void drop_report(struct job_adoption *a, struct reported_job *r, uint32_t
 
     if (node < 0 || !hwloc_bitmap_isset(r->nodes, (unsigned)node))
         return;
-    hwloc_bitmap_clr(r->nodes, (unsigned)node);
+    bitmap_clr(r->nodes, (unsigned)node);
     if (hwloc_bitmap_iszero(r->nodes)) {
         free_reported(a, r);
         return;

@@ -64,8 +64,7 @@ void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
 {
     const char *no = refusal_of(js, members_get(js->members, from));
     /* Its acknowledgement was lost with the head. */
-    bool known =
-        job_adoption_answers_submit(js, from, m) || job_inherited(js, from, m->client);
+    bool known = job_adoption_answers_submit(js, from, m) || job_inherited(js, from, m->client);
     struct job *parent = no || known ? NULL : job_family_parent(js, &m->spec);
     const struct job_entry *kept = no || known ? NULL : accept_job(js, from, m, parent);
     struct msg accepted = {.type = MSG_ACCEPTED};

@@ -8,8 +8,9 @@
  * An extension of a tool stays, as does one whose rank has asked for that. A member that was lost
  * and has come back is a new one, and stays. So does an extension below a member that does not
  * leave by itself, for example because the size has grown since: members leave from the top, and a
- * release would drain its members without end. So does one of which a grow awaits a member, until
- * that grow ends. A release is cancelled if that becomes so while it drains.
+ * release would drain its members without end. So does one of which another grow has asked for a
+ * member, unless that one ends with a job too. A release is cancelled if that becomes so while it
+ * drains.
  *
  * Failure: without room for one more campaign the release is tried again. */
 #include "dvm/protocol/head/resize/extension.h"
@@ -21,10 +22,14 @@
 #include <string.h>
 #include <utlist.h>
 
+static bool ends_with_job(const struct campaign *c)
+{
+    return c->asker.nspace && c->asker.is_rank && !c->asker.keep;
+}
+
 static bool is_orphan(const struct campaigns *cs, const struct campaign *c)
 {
-    return c->asker.nspace && c->asker.is_rank && !c->asker.keep &&
-           !jobs_find(cs->jobs, c->asker.nspace);
+    return ends_with_job(c) && !jobs_find(cs->jobs, c->asker.nspace);
 }
 
 /* The job has asked for it, or this file has. */
@@ -50,8 +55,8 @@ static bool is_borrowed(const struct campaigns *cs, uint32_t vpid)
     {
         const struct campaign_target *t = campaign_table_target(c, vpid);
 
-        if (c->req.kind == API_KIND_GROW && c->asker.nspace && c->asker.is_rank && !c->asker.keep &&
-            t && t->added && roster_find(cs->roster, vpid, t->id.epoch))
+        if (c->req.kind == API_KIND_GROW && ends_with_job(c) && t && t->added &&
+            roster_find(cs->roster, vpid, t->id.epoch))
             return true;
     }
     return false;
@@ -67,28 +72,39 @@ static bool leaves_with(const struct campaigns *cs, const struct campaign *c, ui
            roster_find(cs->roster, vpid, t->id.epoch);
 }
 
-/* A grow waits for a member of `c`: it would wait for the release, and the release for it. */
-static bool is_awaited(const struct campaigns *cs, const struct campaign *c)
+/* The grow waits for this member, or has asked for it for good. A running one would wait for the
+ * release, and the release for it. */
+static bool wants_member(const struct campaign *grow, const struct msg_target *member)
+{
+    const struct campaign_target *t = campaign_table_target(grow, member->vpid);
+
+    if (!t || grow->req.kind != API_KIND_GROW)
+        return false;
+    return campaign_runs_grow(grow) || (grow->phase == API_PHASE_COMPLETE && !ends_with_job(grow) &&
+                                        epoch_eq(t->id.epoch, member->epoch));
+}
+
+static bool is_wanted(const struct campaigns *cs, const struct campaign *c)
 {
     const struct campaign *o;
 
     DL_FOREACH(campaign_table_first(cs->table), o)
     {
-        for (size_t i = 0; campaign_runs_grow(o) && i < c->ntargets; i++) {
-            if (campaign_table_target(o, c->targets[i].id.vpid))
+        for (size_t i = 0; i < c->ntargets; i++) {
+            if (wants_member(o, &c->targets[i].id))
                 return true;
         }
     }
     return false;
 }
 
-/* The size needs the lowest member of `c`, or a grow one of them, or one above it, not of `c`, does
- * not leave by itself. */
+/* The size needs the lowest member of `c`, another grow wants one of them, or one above it, not of
+ * `c`, does not leave by itself. */
 static bool has_to_stay(const struct campaigns *cs, const struct campaign *c)
 {
     const struct api_size_limits *limits = size_bound_limits(cs->bound);
 
-    if ((limits->set && c->targets[0].id.vpid <= limits->min) || is_awaited(cs, c))
+    if ((limits->set && c->targets[0].id.vpid <= limits->min) || is_wanted(cs, c))
         return true;
     for (uint32_t v = c->targets[0].id.vpid + 1; v < cs->members->n; v++) {
         const struct member *m = members_get(cs->members, v);
