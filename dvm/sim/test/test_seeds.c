@@ -106,17 +106,19 @@ static const struct {
     {20, 1709402173964741, 4},   /* a refused target's link broke, and counted as its departure */
     {20, 3021207391501569, 3},   /* a child continued a session of a former head with the next */
     {20, 514, 4}, /* the BYE of a former lifeline counted as the departure of a target */
-    {20, 2508199762463116, 4},   /* the checker: a launch had waited for a link, and its target
-                                    has a new epoch */
-    {20, 31381309337793782, 3},  /* a job was ended "by the user" when its submitter was gone */
-    {20, 16884629632428001, 4},  /* the checker: a submitter was gone before it knew the name */
-    {20, 51402616427618185, 4},  /* the checker: another daemon had called as this vpid */
-    {20, 65848967848139404, 3},  /* the end of a file came after data that could not be sent */
-    {20, 46190844702729793, 3},  /* the checker: a removal began while the head was stopped */
-    {20, 24769110911872283, 4},  /* the checker: a target's time ended while the head was stopped */
-    {21, 103390172740216, 4},    /* the release of an extension and a grow waited for each other */
-    {21, 147740804748782, 4},    /* a collective that was LOST had timed out for a participant that
-                                    was late, since a later one had */
+    {20, 2508199762463116, 4},  /* the checker: a launch had waited for a link, and its target
+                                   has a new epoch */
+    {20, 31381309337793782, 3}, /* a job was ended "by the user" when its submitter was gone */
+    {20, 16884629632428001, 4}, /* the checker: a submitter was gone before it knew the name */
+    {20, 51402616427618185, 4}, /* the checker: another daemon had called as this vpid */
+    {20, 65848967848139404, 3}, /* the end of a file came after data that could not be sent */
+    {20, 46190844702729793, 3}, /* the checker: a removal began while the head was stopped */
+    {20, 24769110911872283, 4}, /* the checker: a target's time ended while the head was stopped */
+    {21, 45095733383183, 3},  /* of two daemons that were lost together the second one was to start
+                                 a job */
+    {21, 103390172740216, 4}, /* the release of an extension and a grow waited for each other */
+    {21, 147740804748782, 4}, /* a collective that was LOST had timed out for a participant that
+                                 was late, since a later one had */
     {21, 17656367971588960, 63}, /* a leaving daemon waited for its link to the head, which
                                     nobody closed */
 };

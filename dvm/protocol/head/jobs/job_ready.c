@@ -55,7 +55,8 @@ static bool is_to_start(const struct job *j)
     return j->kept->state == JOB_STARTED || (j->kept->state == JOB_PREPARING && all_nodes_ready(j));
 }
 
-/* Lost daemons are not waited for: the others continue if the job is recoverable. */
+/* Lost daemons are not waited for: the others continue if the job is recoverable. One that is no
+ * member any more was lost together with the one whose loss is handled now. */
 void job_ready_check(struct jobs *js, struct job *j)
 {
     struct msg m = {.type = MSG_START, .start = {j->map.nspace}};
@@ -66,7 +67,7 @@ void job_ready_check(struct jobs *js, struct job *j)
     j->started = true;
     job_news_as_reason(j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
-        if (!job_node_gone(j, i) &&
+        if (!job_node_gone(j, i) && job_node_current(js, &j->map.nodes[i]) &&
             rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0) {
             job_fail(js, j, JOB_EV_FAIL_START, EXIT_CODE_NOT_LAUNCHED, "not launched: %s", err.msg);
             return;
