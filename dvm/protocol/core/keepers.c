@@ -227,11 +227,10 @@ static void remove_stream(struct keepers *ks, size_t i)
 }
 
 /* A member of edition 0 does not know RECORDS. */
-static bool can_keep(const struct core *c, uint32_t vpid)
+static bool can_keep(const struct core *c, const struct neighbour *k)
 {
-    const struct neighbour *k = neighbours_up(c->neighbours, &c->members, vpid);
-
-    return k && k->state == NEIGHBOUR_UP && k->speaks >= 1 && peer_best(k->peer);
+    return k && k->state == NEIGHBOUR_UP && k->speaks >= 1 && peer_best(k->peer) &&
+           members_live(&c->members, k->vpid) && members_current(&c->members, k->vpid, k->epoch);
 }
 
 static bool is_late(const struct keepers *ks, uint32_t vpid)
@@ -243,43 +242,48 @@ static bool is_late(const struct keepers *ks, uint32_t vpid)
     return false;
 }
 
-/* Members that can keep records: children of the head in the tree, and others with a link to it.
- * These have lost their parent, and leave the head when they have another one. */
-static void list_able(const struct core *c, hwloc_bitmap_t children, hwloc_bitmap_t others)
+static hwloc_bitmap_t list_able(const struct core *c)
 {
-    struct tree t = members_tree(&c->members);
+    hwloc_bitmap_t able = bitmap_alloc();
     const struct neighbour *k;
 
     DL_FOREACH(neighbours_first(c->neighbours), k)
     {
-        if (can_keep(c, k->vpid))
-            bitmap_set(tree_parent(&t, k->vpid) == VPID_HEAD ? children : others, k->vpid);
+        if (can_keep(c, k))
+            bitmap_set(able, k->vpid);
     }
+    return able;
 }
 
-static size_t add_wanted(const struct keepers *ks, hwloc_const_bitmap_t able,
-                         uint32_t wanted[WANTED], size_t n, bool late)
+static bool is_child(const struct core *c, uint32_t vpid)
+{
+    struct tree t = members_tree(&c->members);
+
+    return tree_parent(&t, vpid) == VPID_HEAD;
+}
+
+static size_t add_wanted(const struct core *c, hwloc_const_bitmap_t able, uint32_t wanted[WANTED],
+                         size_t n, bool late, bool child)
 {
     for (int v = hwloc_bitmap_first(able); v >= 0 && n < WANTED; v = hwloc_bitmap_next(able, v)) {
-        if (is_late(ks, (uint32_t)v) == late)
+        if (is_late(&c->keepers, (uint32_t)v) == late && is_child(c, (uint32_t)v) == child)
             wanted[n++] = (uint32_t)v;
     }
     return n;
 }
 
-/* Those that are late come after all others. */
+/* Children of the head in the tree come first. Others with a link to it have lost their parent, and
+ * leave the head when they have another one. Those that are late come after all others. */
 static size_t find_wanted(const struct core *c, uint32_t wanted[WANTED])
 {
-    hwloc_bitmap_t children = bitmap_alloc(), others = bitmap_alloc();
+    hwloc_bitmap_t able = list_able(c);
     size_t n = 0;
 
-    list_able(c, children, others);
     for (int late = 0; late <= 1; late++) {
-        n = add_wanted(&c->keepers, children, wanted, n, late);
-        n = add_wanted(&c->keepers, others, wanted, n, late);
+        n = add_wanted(c, able, wanted, n, late, true);
+        n = add_wanted(c, able, wanted, n, late, false);
     }
-    hwloc_bitmap_free(children);
-    hwloc_bitmap_free(others);
+    hwloc_bitmap_free(able);
     return n;
 }
 
@@ -376,7 +380,7 @@ static void try_late(struct core *c, const uint32_t *wanted, size_t n)
     for (size_t i = 0; i < ks->n; i++) {
         const struct keepers_stream *s = &ks->streams[i];
 
-        if (s->late && can_keep(c, s->vpid))
+        if (s->late && can_keep(c, neighbours_up(c->neighbours, &c->members, s->vpid)))
             want_stream(c, s->vpid, wanted, n);
     }
 }
