@@ -72,16 +72,21 @@ static bool leaves_with(const struct campaigns *cs, const struct campaign *c, ui
            roster_find(cs->roster, vpid, t->id.epoch);
 }
 
-/* The grow waits for this member, or has asked for it for good. A running one would wait for the
- * release, and the release for it. */
-static bool wants_member(const struct campaign *grow, const struct msg_target *member)
+/* A grow that runs waits for a member of `c`: it would wait for the release, and the release for
+ * it. Or one that does not end with a job has got that member. */
+static bool wants_member_of(const struct campaign *grow, const struct campaign *c)
 {
-    const struct campaign_target *t = campaign_table_target(grow, member->vpid);
+    bool runs = campaign_runs_grow(grow);
+    bool stays = grow->req.kind == API_KIND_GROW && grow->phase == API_PHASE_COMPLETE &&
+                 !ends_with_job(grow);
 
-    if (!t || grow->req.kind != API_KIND_GROW)
-        return false;
-    return campaign_runs_grow(grow) || (grow->phase == API_PHASE_COMPLETE && !ends_with_job(grow) &&
-                                        epoch_eq(t->id.epoch, member->epoch));
+    for (size_t i = 0; (runs || stays) && i < c->ntargets; i++) {
+        const struct campaign_target *t = campaign_table_target(grow, c->targets[i].id.vpid);
+
+        if (t && (runs || epoch_eq(t->id.epoch, c->targets[i].id.epoch)))
+            return true;
+    }
+    return false;
 }
 
 static bool is_wanted(const struct campaigns *cs, const struct campaign *c)
@@ -90,10 +95,8 @@ static bool is_wanted(const struct campaigns *cs, const struct campaign *c)
 
     DL_FOREACH(campaign_table_first(cs->table), o)
     {
-        for (size_t i = 0; i < c->ntargets; i++) {
-            if (wants_member(o, &c->targets[i].id))
-                return true;
-        }
+        if (wants_member_of(o, c))
+            return true;
     }
     return false;
 }
