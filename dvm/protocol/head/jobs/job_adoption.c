@@ -230,10 +230,11 @@ static void end_reported(struct jobs *js, const struct reported_job *r)
     const struct job *j = jobs_find(js, l->nspace);
     bool goes_on = j && !job_failing(j);
 
-    job_adoption_add_client(a, &a->refused, &by_name, r);
-    job_adoption_add_client(a, &a->refused, &by_spec, r);
-    if (!goes_on)
+    if (!goes_on) {
+        job_adoption_add_client(a, &a->refused, &by_name, r);
+        job_adoption_add_client(a, &a->refused, &by_spec, r);
         published_job_ended(js->published, l->nspace);
+    }
     out_log(js->out, LOG_LEVEL_WARN,
             goes_on ? "another report of job %s is not taken: %s"
                     : "job %s ends: all its records are lost, and %s",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What members report of jobs that no record has: kept (job_adoption_reports.c) until it is decided
- * (job_adoption.c). */
+/* Reports of jobs that no record has. job_adoption_reports.c keeps the members' reports, messages
+ * and questions; job_adoption.c decides which jobs go on. */
 #ifndef DVM_HEAD_JOBS_JOB_ADOPTION_PRIVATE_H
 #define DVM_HEAD_JOBS_JOB_ADOPTION_PRIVATE_H
 

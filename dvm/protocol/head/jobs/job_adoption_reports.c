@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What members send about jobs that no record has is kept until it is decided (job_adoption.c).
+/* Keeps the reports, messages and questions of members about jobs that no record has, until the
+ * head decides which jobs go on (job_adoption.c).
  *
  * In: LOCAL_JOB of the daemons of a job: equal ones are one report. All other messages about jobs,
  * which wait in their order.
@@ -370,7 +371,7 @@ static uint32_t find_most(const struct jobs *js, size_t *bytes)
     return most;
 }
 
-/* What others have reported too stays. */
+/* The report stays if other daemons have sent it too, without the CPUs of this one. */
 static void drop_report(struct job_adoption *a, struct reported_job *r, uint32_t vpid)
 {
     int node = job_launch_node(&r->launch, vpid);
