@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Compares docs/ with the source, about tests, PMIx and the operator: docs.sh [tests] [upcalls] [attributes] [reasons] [dashboard]
+# Compares docs/ with the source, about tests, PMIx and the operator: docs.sh [tests] [upcalls] [attributes] [reasons] [dashboard] [outer]
 #
 # tests: in PAGES, a name in double quotes has to be that of a bats test or a heading. A name in backticks with four
 # underscores or with "…" has to be that of a cmocka test, unless it begins with dvm_, as metrics do; "…" stands for any
@@ -9,7 +9,9 @@
 # attributes: each one in dvm/host/pmix is in a table of docs/pmix.md or docs/pmix/ with the columns "attribute", "since"
 # and "tested by"; these columns agree with the header that the compiler finds.
 # reasons: each one of operator/status/reason.h is told in docs/operator/.
-# dashboard: each metric in a query of the chart's dashboard is one of operator/metrics/metrics.c. Exit code: 0 no error, 1 errors.
+# dashboard: each metric in a query of the chart's dashboard is one of operator/metrics/metrics.c.
+# outer: the variables of dvm/host/jobspec/outer.c are those of docs/pmix/environment.md, in the same order.
+# Exit code: 0 no error, 1 errors.
 set -euo pipefail
 shopt -s inherit_errexit
 
@@ -212,11 +214,23 @@ check_dashboard() {
     } | refuse
 }
 
-[ $# -gt 0 ] || set -- tests upcalls attributes reasons dashboard
+# --- variables of other launchers
+
+check_outer() {
+    local page=docs/pmix/environment.md
+    sed -n '/outer_names\[\] = {/,/NULL}/p' dvm/host/jobspec/outer.c | { grep -oE '"[^"]+"' || true; } | tr -d '"' > "$tmp/outer"
+    awk '/^## / { on = $0 == "## Variables that no rank gets" } on && /^    [^#]/' "$page" | tr -s ' ' '\n' | sed '/^$/d' > "$tmp/said"
+    {
+        [ -s "$tmp/outer" ] || echo "dvm/host/jobspec/outer.c has no variables"
+        diff "$tmp/outer" "$tmp/said" | sed -n "s|^< |$page: the source has also |p; s|^> |$page: the source does not have |p"
+    } | refuse
+}
+
+[ $# -gt 0 ] || set -- tests upcalls attributes reasons dashboard outer
 failed=0
 for check in "$@"; do
     case $check in
-    tests | upcalls | attributes | reasons | dashboard) "check_$check" || failed=1 ;;
+    tests | upcalls | attributes | reasons | dashboard | outer) "check_$check" || failed=1 ;;
     *)
         echo "docs: there is no check $check" >&2
         exit 2

@@ -73,7 +73,7 @@ tests() {
     ci/unit.sh "${bins[@]}"
     ci/docs.sh upcalls attributes # by this header
     ci/bats.sh dvm/test/{strangers,pmix,publish,events,groups,hostile,hold,lost,still,cred,cleanup,map,local,growth,files}.bats \
-        dvm/test/{queue,remote}.bats
+        dvm/test/{queue,remote,outer}.bats
 }
 
 case ${1:-} in

@@ -6,7 +6,7 @@
 setup() {
     docs=$BATS_TEST_DIRNAME/../docs.sh
     export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
-    mkdir -p "$DOCS_ROOT"/{docs/{pmix,operator},dvm/host/pmix/test,dvm/test,operator/{status,metrics},charts/dvm-operator}
+    mkdir -p "$DOCS_ROOT"/{docs/{pmix,operator},dvm/host/{jobspec,pmix/test},dvm/test,operator/{status,metrics},charts/dvm-operator}
     cd "$DOCS_ROOT" || exit
     touch docs/{cleanup,head,security,seeds,simulator}.md
     printf '# prun\n' > docs/prun.md
@@ -26,6 +26,8 @@ C
     echo '`Stable`' > docs/operator/conditions.md
     echo '    put_single(b, "dvm_operator_watches", "gauge");' > operator/metrics/metrics.c
     echo '  "expr": "sum by (kind) (rate(dvm_operator_watches[5m]))",' > charts/dvm-operator/dashboard.json
+    printf '%s\n' 'const char *const outer_names[] = {' '    "PMI_*", "!PMI_X",' '    NULL};' > dvm/host/jobspec/outer.c
+    printf '%s\n' '## Variables that no rank gets' '' '    # some' '    PMI_*  !PMI_X' '' '## Else' '' '    MORE' > docs/pmix/environment.md
     cat > dvm/host/pmix/srv.c << 'C'
 /* PMIX_NODEID is only spoken of, and so is "PMIX_APPNUM". */
 static pmix_server_module_t module = {
@@ -187,6 +189,15 @@ refused() {
     refused reasons 'the reason Lost is told nowhere'
     echo > operator/status/reason.h
     refused reasons 'has no reasons'
+}
+
+@test "a variable of an outer launcher that only the page or only the source has is refused" {
+    sed -i 's/PMI_\*/& PMIX_RANK/' docs/pmix/environment.md
+    refused outer 'the source does not have PMIX_RANK'
+    sed -i 's/PMIX_RANK//; s/!PMI_X//' docs/pmix/environment.md
+    refused outer 'the source has also !PMI_X'
+    : > dvm/host/jobspec/outer.c
+    refused outer 'has no variables'
 }
 
 @test "a metric of the dashboard that the operator does not have is refused" {

@@ -24,6 +24,7 @@
 #include "dvm/host/cgroup/cgroup.h"
 #include "dvm/host/daemon.h"
 #include "dvm/host/forkserver/forkserver.h"
+#include "dvm/host/jobspec/outer.h"
 #include "dvm/host/net/addresses.h"
 #include "dvm/host/spawner/spawner.h"
 
@@ -579,6 +580,7 @@ int main(int argc, char **argv)
     heap_guard_events();
     heap_guard_crypto();
     heap_keep_frames();
+    outer_forget(); /* the PMIx library would take it for this daemon's */
     if (parse_environment(&c, &err) < 0 || parse_cmdline(&c, argc, argv, &err) < 0 ||
         complete_cmdline(&c, &err) < 0) {
         fprintf(stderr, "prted: %s; see 'prted --help'\n", err.msg);

@@ -95,6 +95,7 @@ static pmix_status_t spawn(char **argv, char *child)
     app.maxprocs = number(argv[0]);
     app.cmd = argv[1];
     app.argv = with_pid(argv + 1);
+    app.env = getenv("PROBE_ENVIRON") ? environ : NULL;
     return PMIx_Spawn(NULL, 0, &app, 1, child);
 }
 

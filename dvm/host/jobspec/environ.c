@@ -4,10 +4,10 @@
  * In: the environment of the submitter, its words of -x and the working directory; at the daemon a
  * program that was submitted elsewhere, and the daemon's own environment. Out: a list of VAR=VALUE.
  *
- * Variables in `left_out` stay behind, except those in `kept`. Variables in `of_host` stay behind
- * if the job runs elsewhere, and the daemon adds its own values. PWD and then the words of -x are
- * put last, and replace earlier entries. environ_complete() gives a program without a working
- * directory the daemon's HOME, unless files come with the job.
+ * Variables in `left_out` and those of outer.h stay behind. Variables in `of_host` stay behind if
+ * the job runs elsewhere, and the daemon adds its own values. PWD and then the words of -x are put
+ * last, and replace earlier entries. environ_complete() gives a program without a working directory
+ * the daemon's HOME, unless files come with the job.
  *
  * Invariant: environ_complete() never replaces a variable that is set.
  *
@@ -16,20 +16,18 @@
 #include "dvm/host/jobspec/environ.h"
 
 #include "base/buf/buf.h"
+#include "dvm/host/jobspec/outer.h"
 #include "dvm/protocol/wire/job.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Variables that describe the shell, host or rank of prun itself. A word that ends with '*'
+/* Variables that describe the shell, host or parent of prun itself. A word that ends with '*'
  * stands for all names with that beginning. Keep in step with docs/prun/io.md. */
 static const char *const left_out[] = {
-    "_",      "SHLVL", "PWD",    "OLDPWD", "HOSTNAME", "XDG_RUNTIME_DIR", "DVM_*",
-    "PMIX_*", "PMI_*", "OMPI_*", "OPAL_*", "PRTE_*",   "ORTE_*",          NULL,
+    "_", "SHLVL", "PWD", "OLDPWD", "HOSTNAME", "XDG_RUNTIME_DIR", "DVM_*", "OMPI_PARENT_PORT", NULL,
 };
-/* Settings that a user makes for the ranks, although their names match the list above. */
-static const char *const kept[] = {"PMIX_MCA_*", "OMPI_MCA_*", "OPAL_MCA_*", NULL};
 
 static bool is_listed(const char *const *list, const char *entry)
 {
@@ -97,7 +95,7 @@ static bool goes_along(const char *entry, bool elsewhere)
 {
     if (elsewhere && is_listed(of_host, entry))
         return false;
-    return !is_listed(left_out, entry) || is_listed(kept, entry);
+    return !is_listed(left_out, entry) && !outer_is_identity(entry);
 }
 
 static void free_list(struct env_list *l)

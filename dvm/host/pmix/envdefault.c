@@ -180,7 +180,7 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     const struct job_launch *l = j->launch;
     uint32_t slots = l->universe > l->nranks ? l->universe : l->nranks;
 
-    put_default(env, "OMPI_MCA_schizo", "^orte");
+    put_default(env, "OMPI_MCA_schizo", "^orte,slurm,flux,jsm,alps");
     if (!owns_cpus(p, j, rank))
         put_default(env, "OMPI_MCA_mpi_yield_when_idle", "1");
     put_default(env, "OMPI_MCA_osc", "^ucx");

@@ -13,6 +13,7 @@
  * Failures: a job whose description or directories cannot be made ends, with the reason, as if its
  * rank had called PMIx_Abort. */
 #include "base/log/log.h"
+#include "dvm/host/jobspec/outer.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/sessiondir.h"
 
@@ -232,20 +233,31 @@ int pmix_srv_make_dir(struct pmix_srv *p, const char *nspace, struct err *err)
     return sessiondir_make(p->session_dir, j->nspace, j->uid, j->gid, err);
 }
 
-char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,
-                    struct err *err)
+/* Without the identity that another launcher, or the DVM itself, gave to the process that submitted
+ * or spawned the job. */
+static char **copy_parameters(char *const *env)
 {
-    const struct job *j = job_find(p, nspace);
-    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
-    pmix_proc_t proc;
     char **copy;
     size_t n = 0;
 
     while (env[n])
         n++;
     copy = xcalloc(n + 1, sizeof(*copy));
-    for (size_t i = 0; i < n; i++)
-        copy[i] = xstrdup(env[i]);
+    for (n = 0; *env; env++) {
+        if (!outer_is_identity(*env))
+            copy[n++] = xstrdup(*env);
+    }
+    return copy;
+}
+
+char **pmix_srv_env(struct pmix_srv *p, const char *nspace, uint32_t rank, char *const *env,
+                    struct err *err)
+{
+    const struct job *j = job_find(p, nspace);
+    pmix_status_t rc = PMIX_ERR_NOT_FOUND;
+    pmix_proc_t proc;
+    char **copy = copy_parameters(env);
+
     PMIX_LOAD_PROCID(&proc, nspace, rank);
     if (j && job_is_local(j, rank))
         rc = PMIx_server_setup_fork(&proc, &copy);

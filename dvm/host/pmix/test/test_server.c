@@ -257,8 +257,16 @@ static const char *value_of(char *const *env, const char *name)
 
 static void do_environment(void)
 {
-    char *base[] = {"PATH=/bin",    "OMPI_MCA_mpi_yield_when_idle=0", "OMPI_COMM_WORLD_RANK=77",
-                    "PMIX_RANK=77", "OMPI_FILE_LOCATION=/x/9.0/77",   NULL};
+    char *base[] = {"PATH=/bin",
+                    "OMPI_MCA_mpi_yield_when_idle=0",
+                    "OMPI_COMM_WORLD_RANK=77",
+                    "PMIX_RANK=77",
+                    "OMPI_FILE_LOCATION=/x/9.0/77",
+                    "SLURM_PROCID=77",
+                    "PMI_RANK=77",
+                    "PMIX_MCA_x=1",
+                    "SLURM_JOB_ID=77",
+                    NULL};
     struct err err = {0};
     struct fix f;
     char **env;
@@ -276,8 +284,11 @@ static void do_environment(void)
     EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_LOCAL_RANK"), "1") == 0);
     EXPECT(strcmp(value_of(env, "OMPI_COMM_WORLD_LOCAL_SIZE"), "2") == 0);
     EXPECT(strstr(value_of(env, "OMPI_FILE_LOCATION"), "/9.1/2"));
-    EXPECT(strcmp(value_of(env, "OMPI_MCA_schizo"), "^orte") == 0);
+    EXPECT(strcmp(value_of(env, "OMPI_MCA_schizo"), "^orte,slurm,flux,jsm,alps") == 0);
     EXPECT(strcmp(value_of(env, "OMPI_MCA_mpi_yield_when_idle"), "0") == 0);
+    EXPECT(strcmp(value_of(env, "PMIX_MCA_x"), "1") == 0);
+    EXPECT(strcmp(value_of(env, "SLURM_JOB_ID"), "77") == 0);
+    EXPECT(!*value_of(env, "SLURM_PROCID") && !*value_of(env, "PMI_RANK"));
     pmix_srv_env_free(env);
     EXPECT(!pmix_srv_env(f.pmix, "9.1", 1, base, &err));
     EXPECT(strstr(err.msg, "rank 1 of job 9.1"));
