@@ -180,6 +180,8 @@ static int run_job(struct submit_opts *opts)
     struct cli_conn *c;
     int code, signum = 0;
 
+    if (opts->left_out)
+        fprintf(stderr, "prun: not passed on, since ranks have their own: %s\n", opts->left_out);
     if (output_check(&opts->output, &err) < 0)
         return cli_fail("prun", EXIT_CODE_USAGE, &err);
     if (files_check(opts->sources, opts->spec.nfiles, &err) < 0)

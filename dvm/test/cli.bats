@@ -246,3 +246,18 @@ refused() {
         [[ "$output" =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
     done
 }
+
+@test "prun refuses an option of the whole job before a later program, unless it says the same" {
+    refused "--map-by holds for the whole job" prun -n 1 a : -n 1 --map-by node b
+    refused "--host holds for the whole job" prun -n 1 a : -n 1 --host 2 b
+    refused "--no-wait holds for the whole job" prun -n 1 a : -n 1 --no-wait b
+    run -125 "${bounded[@]}" "$bin/prun" -n 1 --map-by node a : -n 1 --map-by node b # there is no DVM
+}
+
+@test "prun names DVM_PRUN_OPTIONS when its words are wrong" {
+    export DVM_PRUN_OPTIONS
+    DVM_PRUN_OPTIONS="--frobnicate" refused "\$DVM_PRUN_OPTIONS: unknown or ambiguous option --frobnicate" prun a
+    DVM_PRUN_OPTIONS="-n 2 a" refused "\$DVM_PRUN_OPTIONS: 'a' is no option" prun b
+    DVM_PRUN_OPTIONS="-n '2" refused "\$DVM_PRUN_OPTIONS: a quote ' is not closed" prun b
+    DVM_PRUN_OPTIONS="--detach" refused "(\$DVM_PRUN_OPTIONS is '--detach')" prun --stdin 0 a
+}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Jobs that wait: the reasons that prun and pstat show, as text and as JSON; and which jobs may pass them.
 
-# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2154,SC2016  # set by lib.bash and bats; what is for the ranks' shell, is for it
 
 bats_require_minimum_version 1.5.0
 load lib.bash
@@ -155,3 +155,33 @@ reason_of_campaign() { pstat campaigns | grep -q 'Draining .* job .* ranks 0'; }
     [ "$code" -eq 0 ]
 }
 removing() { [ "$(view '.campaigns[0].phase')" != Draining ] && [ "$(view '.campaigns | length')" -gt 0 ]; }
+
+# --- variables
+
+@test "options of DVM_PRUN_OPTIONS hold, those of the command line win, and ranks do not get the variable" {
+    start_dvm 1 --slots 2
+    run -0 env DVM_PRUN_OPTIONS="--oversubscribe -x 'A=b c'" "$bin/prun" --no-wait -n 3 sh -c 'echo "$A ${DVM_PRUN_OPTIONS-unset}"'
+    [ "$output" = "$(printf 'b c unset\nb c unset\nb c unset')" ]
+    run -0 env DVM_PRUN_OPTIONS="-N 2 --output tag" "$bin/prun" --map-by node -n 1 echo said
+    [ "$output" = "[0]<stdout>: said" ]
+}
+
+@test "prun names mapping variables of other launchers when a job waits for slots or cannot be launched, and only then" {
+    local note="prun: PRTE_MCA_rmaps_default_mapping_policy: not read by prun; its options and \$DVM_PRUN_OPTIONS are"
+    export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+    start_dvm 1 --slots 2
+    run -125 --separate-stderr prun --no-wait -n 5 true
+    [ "${#stderr_lines[@]}" -eq 2 ]
+    [ "${stderr_lines[1]}" = "$note" ]
+    run -125 --separate-stderr prun -n 1 /no/such/program
+    [[ "$stderr" != *MCA* ]]
+    run -0 --separate-stderr prun -n 1 true
+    [ -z "$stderr" ]
+    hold_job one 2
+    submit two -n 1 true
+    eventually grep -qxF "$note" "$BATS_TEST_TMPDIR/two.err"
+    release_job one 2
+    end_job one
+    wait_job two
+    [ "$code" -eq 0 ]
+}

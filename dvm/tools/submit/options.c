@@ -4,10 +4,9 @@
  * In: the arguments, the environment and the working directory. Out: struct submit_opts with the
  * job's specification, the place of the daemon, the style of the output, and the files to send.
  *
- * A line has one or more programs, separated by ':'. getopt_long(3) reads the options up to a
- * program's name; the words after the name are the program's own. Options of the whole job stand
- * before the first program. At the end the whole is checked, for example --stdin against the
- * number of ranks.
+ * A line has one or more programs, separated by ':'. given.c reads the options up to a program's
+ * name, and those of DVM_PRUN_OPTIONS; the words after the name are the program's own. At the end
+ * the whole is checked, for example --stdin against the number of ranks.
  *
  * Invariants: nothing is connected or started here, so a refused line has no effect; an option of
  * the whole job is given once; where the job goes is known before the environment is copied, since
@@ -22,109 +21,16 @@
 #include "dvm/host/jobspec/environ.h"
 #include "dvm/host/jobspec/files.h"
 #include "dvm/host/jobspec/hosts.h"
+#include "dvm/host/jobspec/outer.h"
 #include "dvm/protocol/map/policy.h"
 #include "dvm/protocol/wire/client.h"
-#include "dvm/tools/cli/usage.h"
+#include "dvm/tools/submit/given.h"
 #include "dvm/tools/submit/spec_check.h"
-#include "dvm/tools/submit/words.h"
+#include "dvm/tools/submit/unread.h"
 
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-/* Values above every character, by which cli_option_error() recognises long options. */
-enum {
-    OPT_NP = 256,
-    OPT_NPERNODE,
-    OPT_VERBOSE,
-    OPT_HELP,
-    OPT_MAP_BY,
-    OPT_RANK_BY,
-    OPT_BIND_TO,
-    OPT_DISPLAY,
-    OPT_MAP_ONLY,
-    OPT_MPI,
-    OPT_QUIET,
-    OPT_HOST,
-    OPT_WDIR,
-    OPT_TIMEOUT,
-    OPT_TAG_OUTPUT,
-    OPT_TIMESTAMP,
-    OPT_MERGE,
-    OPT_OUTPUT,
-    OPT_MCA,
-    OPT_PMIXMCA,
-    OPT_ROOT,
-    OPT_DETACH,
-    OPT_SURVIVE,
-    OPT_ATTACH,
-    OPT_STDIN,
-    OPT_OVERSUBSCRIBE,
-    OPT_NO_WAIT,
-    OPT_RTOS,
-    OPT_RECOVERABLE,
-    OPT_STRICT,
-    OPT_CLEANUP_FILE,
-    OPT_CLEANUP_DIR,
-    OPT_PRELOAD_FILES,
-    OPT_PRELOAD_BINARY,
-    OPT_STOP_ON_EXEC,
-    OPT_STOP_IN_INIT,
-    OPT_STOP_IN_APP,
-    OPT_DVM,
-    OPT_TLS_DIR,
-    OPT_RECONNECT,
-    OPT_VERSION,
-};
-
-const char submit_shorts[] = "+:n:N:x:H:svh";
-
-const struct option submit_longs[] = {
-    {"np", required_argument, NULL, OPT_NP},
-    {"npernode", required_argument, NULL, OPT_NPERNODE},
-    {"map-by", required_argument, NULL, OPT_MAP_BY},
-    {"rank-by", required_argument, NULL, OPT_RANK_BY},
-    {"bind-to", required_argument, NULL, OPT_BIND_TO},
-    {"display", required_argument, NULL, OPT_DISPLAY},
-    {"do-not-launch", no_argument, NULL, OPT_MAP_ONLY},
-    {"mpi", required_argument, NULL, OPT_MPI},
-    {"quiet", no_argument, NULL, OPT_QUIET},
-    {"host", required_argument, NULL, OPT_HOST},
-    {"wdir", required_argument, NULL, OPT_WDIR},
-    {"timeout", required_argument, NULL, OPT_TIMEOUT},
-    {"tag-output", no_argument, NULL, OPT_TAG_OUTPUT},
-    {"timestamp-output", no_argument, NULL, OPT_TIMESTAMP},
-    {"merge-stderr-to-stdout", no_argument, NULL, OPT_MERGE},
-    {"output", required_argument, NULL, OPT_OUTPUT},
-    {"mca", required_argument, NULL, OPT_MCA},
-    {"pmixmca", required_argument, NULL, OPT_PMIXMCA},
-    {"allow-run-as-root", no_argument, NULL, OPT_ROOT},
-    {"detach", no_argument, NULL, OPT_DETACH},
-    {"survive", no_argument, NULL, OPT_SURVIVE},
-    {"attach", required_argument, NULL, OPT_ATTACH},
-    {"stdin", required_argument, NULL, OPT_STDIN},
-    {"oversubscribe", no_argument, NULL, OPT_OVERSUBSCRIBE},
-    {"no-wait", no_argument, NULL, OPT_NO_WAIT},
-    {"rtos", required_argument, NULL, OPT_RTOS},
-    {"runtime-options", required_argument, NULL, OPT_RTOS},
-    {"recoverable", no_argument, NULL, OPT_RECOVERABLE},
-    {"strict", no_argument, NULL, OPT_STRICT},
-    {"cleanup-file", required_argument, NULL, OPT_CLEANUP_FILE},
-    {"cleanup-dir", required_argument, NULL, OPT_CLEANUP_DIR},
-    {"preload-files", required_argument, NULL, OPT_PRELOAD_FILES},
-    {"preload-binary", no_argument, NULL, OPT_PRELOAD_BINARY},
-    {"stop-on-exec", no_argument, NULL, OPT_STOP_ON_EXEC},
-    {"stop-in-init", no_argument, NULL, OPT_STOP_IN_INIT},
-    {"stop-in-app", no_argument, NULL, OPT_STOP_IN_APP},
-    {"dvm", required_argument, NULL, OPT_DVM},
-    {"tls-dir", required_argument, NULL, OPT_TLS_DIR},
-    {"reconnect", required_argument, NULL, OPT_RECONNECT},
-    {"verbose", no_argument, NULL, OPT_VERBOSE},
-    {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {NULL, 0, NULL, 0},
-};
 
 #define EXPORTS_MAX 1024
 #define RECONNECT_MS 30000 /* default for another host */
@@ -138,6 +44,8 @@ struct parse {
     struct submit_opts *out;
     char *const *environ_;
     const char *cwd;
+    struct given defaults; /* of DVM_PRUN_OPTIONS */
+    struct given first;    /* before the first program */
     bool map_by, rank_by, bind_to, per_node, host, timeout, stdin_, attach, output; /* given */
     bool reconnect, found, rtos;
     unsigned rtos_words;
@@ -163,8 +71,6 @@ static int given_once(bool *given, const char *option, struct err *err)
 static int set_place(struct parse *p, const char **at, const char *option, const char *text,
                      struct err *err)
 {
-    if (p->out->spec.napps)
-        return err_set(err, "%s holds for the whole job: give it before the first program", option);
     if (*at)
         return err_set(err, "option %s is given twice", option);
     *at = text;
@@ -302,8 +208,6 @@ static int set_stdin(struct parse *p, const char *text, struct err *err)
 
 static int set_host(struct parse *p, const char *text, struct err *err)
 {
-    if (p->out->spec.napps)
-        return err_set(err, "--host holds for the whole job: give it before the first program");
     if (given_once(&p->host, "--host", err) < 0)
         return -1;
     return hosts_parse(text, &p->out->spec.hosts, &p->out->spec.nhosts, err);
@@ -333,12 +237,34 @@ static int set_wdir(struct parse *p, const char *text, struct err *err)
     return 0;
 }
 
+/* The daemon would drop it. */
+static void note_left_out(struct submit_opts *o, const char *text)
+{
+    char *longer = xasprintf("%s%s%.*s", o->left_out ? o->left_out : "", o->left_out ? ", " : "",
+                             (int)strcspn(text, "="), text);
+
+    free(o->left_out);
+    o->left_out = longer;
+}
+
 static int add_export(struct parse *p, const char *text, struct err *err)
 {
     if (p->nexports == EXPORTS_MAX)
         return err_set(err, "more than %d -x options", EXPORTS_MAX);
+    if (outer_is_identity(text)) {
+        note_left_out(p->out, text);
+        return 0;
+    }
     p->exports[p->nexports++] = text;
     return 0;
+}
+
+static int set_parameter(struct parse *p, const struct given_option *x, struct err *err)
+{
+    const char *kind = x->opt == OPT_MCA ? "OMPI" : "PMIX";
+
+    return add_export(p, given_keep(p->out, xasprintf("%s_MCA_%s=%s", kind, x->value, x->second)),
+                      err);
 }
 
 static int set_attach(struct parse *p, const char *text, struct err *err)
@@ -393,7 +319,7 @@ static int set_stop(struct parse *p, enum job_stop stop, struct err *err)
     return 0;
 }
 
-static int set_flag(struct parse *p, int opt)
+static int set_flag(struct parse *p, enum option_id opt)
 {
     struct job_spec *s = &p->out->spec;
 
@@ -401,7 +327,6 @@ static int set_flag(struct parse *p, int opt)
     case OPT_TAG_OUTPUT:
         p->out->output.tag = true;
         break;
-    case 's':
     case OPT_PRELOAD_BINARY:
         p->binary = true;
         break;
@@ -435,11 +360,9 @@ static int set_flag(struct parse *p, int opt)
     case OPT_STRICT:
         p->rtos_words |= POLICY_STRICT;
         break;
-    case 'v':
     case OPT_VERBOSE:
         p->out->verbose = true;
         break;
-    case 'h':
     case OPT_HELP:
         p->out->what = SUBMIT_HELP;
         break;
@@ -449,18 +372,20 @@ static int set_flag(struct parse *p, int opt)
     return 0;
 }
 
-static int set_option(struct parse *p, int opt, char *value, struct err *err)
+static int set_option(struct parse *p, const struct given_option *x, struct err *err)
 {
-    switch (opt) {
-    case 'n':
+    char *value = x->value;
+
+    switch (x->opt) {
     case OPT_NP:
         return set_nprocs(p, value, err);
-    case 'N':
     case OPT_NPERNODE:
         return set_per_node(p, value, err);
-    case 'x':
+    case OPT_EXPORT:
         return add_export(p, value, err);
-    case 'H':
+    case OPT_MCA:
+    case OPT_PMIXMCA:
+        return set_parameter(p, x, err);
     case OPT_HOST:
         return set_host(p, value, err);
     case OPT_MAP_BY:
@@ -506,69 +431,7 @@ static int set_option(struct parse *p, int opt, char *value, struct err *err)
     case OPT_RECONNECT:
         return set_reconnect(p, value, err);
     default:
-        return set_flag(p, opt);
-    }
-}
-
-/* Takes `word`, which is freed with the options. */
-static char *keep_word(struct parse *p, char *word)
-{
-    struct submit_opts *o = p->out;
-
-    o->words = xrealloc((void *)o->words, (o->nwords + 1) * sizeof(*o->words));
-    o->words[o->nwords++] = word;
-    return word;
-}
-
-/* --mca NAME VALUE: the only kind of option with two values. */
-static int set_parameter(struct parse *p, int opt, const char *name, const char *value,
-                         struct err *err)
-{
-    const char *option = opt == OPT_MCA ? "--mca" : "--pmixmca";
-
-    if (!value)
-        return err_set(err, "option %s needs a name and a value", option);
-    if (!name[0] || strchr(name, '='))
-        return err_set(err, "%s: '%s' is no name of a parameter", option, name);
-    return add_export(
-        p, keep_word(p, xasprintf("%s_MCA_%s=%s", opt == OPT_MCA ? "OMPI" : "PMIX", name, value)),
-        err);
-}
-
-static int take_option(struct parse *p, int opt, char **argv, struct err *err)
-{
-    if (opt == '?' || opt == ':')
-        return cli_option_error(opt, argv, err);
-    if (opt != OPT_MCA && opt != OPT_PMIXMCA)
-        return set_option(p, opt, optarg, err);
-    if (set_parameter(p, opt, optarg, argv[optind], err) < 0)
-        return -1;
-    optind++;
-    return 0;
-}
-
-/* Parses options up to the program's name. Returns its index, or -1. argv[0] is the preceding
- * word. */
-static int parse_options(struct parse *p, int argc, char **argv, struct err *err)
-{
-    optind = 0; /* glibc: start again, also after an earlier argv */
-    opterr = 0;
-    for (;;) {
-        int next = optind ? optind : 1;
-        char *word = NULL;
-        int opt;
-
-        if (next < argc && submit_word(argv[next], submit_shorts, submit_longs, &word, err) < 0)
-            return -1;
-        if (word)
-            argv[next] = keep_word(p, word);
-        opt = getopt_long(argc, argv, submit_shorts, submit_longs, NULL);
-        if (opt == -1)
-            return optind;
-        if (take_option(p, opt, argv, err) < 0)
-            return -1;
-        if (p->out->what != SUBMIT_RUN)
-            return argc; /* --help takes precedence over everything else */
+        return set_flag(p, x->opt);
     }
 }
 
@@ -594,18 +457,20 @@ static char *working_dir(const struct parse *p, struct err *err)
     return NULL;
 }
 
-static const char *path_of(char *const *env)
+static const char *value_of(char *const *env, const char *name)
 {
+    size_t len = strlen(name);
+
     for (; *env; env++) {
-        if (strncmp(*env, "PATH=", 5) == 0)
-            return *env + 5;
+        if (strncmp(*env, name, len) == 0 && (*env)[len] == '=')
+            return *env + len + 1;
     }
     return NULL;
 }
 
 static int add_program(struct parse *p, struct job_app *a, struct err *err)
 {
-    FREE_AUTO char *program = files_program(a->argv[0], path_of(p->environ_), err);
+    FREE_AUTO char *program = files_program(a->argv[0], value_of(p->environ_, "PATH"), err);
 
     if (!program || files_add(&p->out->spec, &p->out->sources, program, p->cwd, &a->program, err))
         return err_wrap(err, "--preload-binary");
@@ -665,13 +530,10 @@ static int add_app(struct parse *p, char *const *words, size_t n, struct err *er
     return a->env ? 0 : -1;
 }
 
-static int check_attach(const struct parse *p, struct err *err)
+/* Defaults for jobs say nothing about a job that is there. */
+static int check_attach(const struct given *g, struct err *err)
 {
-    const struct job_spec *s = &p->out->spec;
-
-    if (s->flags || p->out->survive || p->rtos_words || p->map_by || p->per_node || p->host ||
-        p->timeout || p->stdin_ || p->nprocs || p->wdir || p->nexports || s->ncleanups ||
-        s->nfiles || p->binary || s->stop)
+    if (given_of_job(g))
         return err_set(err, "--attach can be given with --output, --tag-output, --dvm, --tls-dir, "
                             "--reconnect and -v only");
     return 0;
@@ -713,6 +575,68 @@ static int find_program(struct parse *p, struct err *err)
     return 0;
 }
 
+/* The options of DVM_PRUN_OPTIONS come first, so that those of the command line win. */
+static int set_defaults(struct parse *p, const struct given *g, struct err *err)
+{
+    for (size_t i = 0; i < p->defaults.n; i++) {
+        const struct given_option *d = &p->defaults.v[i];
+        bool of_prun = given_holds(d->opt) == HOLDS_PRUN;
+
+        if (given_replaces(g, d) || (given_has(g, OPT_ATTACH) && !of_prun))
+            continue;
+        if (p->out->spec.napps && given_holds(d->opt) != HOLDS_PROGRAM)
+            continue;
+        if (set_option(p, d, err) < 0)
+            return err_wrap(err, "$" SUBMIT_DEFAULTS);
+    }
+    return 0;
+}
+
+static int read_defaults(struct parse *p, struct err *err)
+{
+    const char *text = value_of(p->environ_, SUBMIT_DEFAULTS);
+
+    return given_read_defaults(&p->defaults, p->out, text, err) < 0
+               ? err_wrap(err, "$" SUBMIT_DEFAULTS)
+               : 0;
+}
+
+static int set_options(struct parse *p, struct given *g, struct err *err)
+{
+    bool later = p->out->spec.napps > 0;
+
+    if ((later ? given_check_later(g, &p->first, err) : read_defaults(p, err)) < 0)
+        return -1;
+    if (set_defaults(p, g, err) < 0)
+        return -1;
+    for (size_t i = 0; i < g->n; i++) {
+        if (set_option(p, &g->v[i], err) < 0)
+            return -1;
+    }
+    if (!p->found && find_program(p, err) < 0)
+        return -1;
+    return p->attach ? check_attach(g, err) : 0;
+}
+
+/* The options of one program. Returns the index of its name, or -1. */
+static int parse_options(struct parse *p, int argc, char **argv, struct err *err)
+{
+    struct given g = {0};
+    int first = given_read(&g, p->out, argc, argv, err);
+
+    if (given_has(&g, OPT_HELP))
+        p->out->what = SUBMIT_HELP;
+    else if (given_has(&g, OPT_VERSION))
+        p->out->what = SUBMIT_VERSION;
+    else if (first >= 0 && set_options(p, &g, err) < 0)
+        first = -1;
+    if (p->out->spec.napps == 0)
+        p->first = g;
+    else
+        given_free(&g);
+    return first;
+}
+
 /* Parses one application: options, program, arguments up to ':' or the end. Returns the number of
  * arguments used. */
 static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
@@ -726,10 +650,8 @@ static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
     first = parse_options(p, argc, argv, err);
     if (first < 0 || p->out->what != SUBMIT_RUN)
         return first;
-    if (!p->found && find_program(p, err) < 0)
-        return -1;
     if (p->attach)
-        return first == argc ? check_attach(p, err) < 0 ? -1 : argc
+        return first == argc ? argc
                              : err_set(err,
                                        "--attach follows a job that is there: '%s' cannot be "
                                        "run with it",
@@ -763,6 +685,15 @@ static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
     }
 }
 
+/* The user may not think of an option that is not on the command line. */
+static void name_defaults(const struct parse *p, struct err *err)
+{
+    const char *text = value_of(p->environ_, SUBMIT_DEFAULTS);
+
+    if (err && text && *text && !strstr(err->msg, "$" SUBMIT_DEFAULTS))
+        err_set(err, "%s ($" SUBMIT_DEFAULTS " is '%s')", err->msg, text);
+}
+
 int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
                  struct submit_opts *out, struct err *err)
 {
@@ -772,8 +703,14 @@ int submit_parse(int argc, char **argv, char *const *environ_, const char *cwd,
     *out = (struct submit_opts){0};
     out->spec.parent_nspace = xstrdup("");
     rc = parse_all(&p, argc, argv, err);
-    if (rc < 0)
+    given_free(&p.first);
+    given_free(&p.defaults);
+    if (rc < 0) {
+        name_defaults(&p, err);
         submit_opts_free(out);
+    } else {
+        out->unread = unread_names(environ_);
+    }
     return rc;
 }
 
@@ -786,6 +723,8 @@ void submit_opts_free(struct submit_opts *o)
     for (size_t i = 0; i < o->nwords; i++)
         free(o->words[i]);
     free((void *)o->words);
+    free(o->left_out);
+    free(o->unread);
     cli_where_free(&o->where);
     *o = (struct submit_opts){0};
 }

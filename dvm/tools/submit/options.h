@@ -25,9 +25,14 @@ struct submit_opts {
     int64_t retry_ms;       /* before the first retry; 0: 20. Not on the command line */
     int64_t end_wait_ms;    /* how long prun waits for the end that it has asked for */
     bool verbose;
+    char *left_out; /* names of -x that no rank gets (outer.h), NULL: none; owned */
+    char *unread;   /* unread_names() of the environment; owned */
     size_t nwords;
     char **words; /* arguments created here, which replace the user's in argv */
 };
+
+/* The variable with options that come before those of the command line. */
+#define SUBMIT_DEFAULTS "DVM_PRUN_OPTIONS"
 
 /* `environ_`: the caller's environment; `cwd`: its working directory, absolute, "" if it has
  * none. argv is not permuted. Words of other launchers are replaced in argv by ours until

@@ -482,12 +482,21 @@ static void postpone_leaving(struct run *r)
         r->leave_at = at;
 }
 
+/* The user may believe that the variables of another launcher hold here. */
+static void tell_unread(struct run *r)
+{
+    if (r->opts->unread)
+        print_note(r, "%s: not read by prun; its options and $" SUBMIT_DEFAULTS " are",
+                   r->opts->unread);
+}
+
 static void tell_wait(struct run *r)
 {
     if (r->notice_at < 0 || r->now_ms < r->notice_at)
         return;
     r->notice_at = -1;
     print_note(r, "job %s waits: %s", r->nspace ? r->nspace : "?", r->reason);
+    tell_unread(r);
 }
 
 static void run_turn(struct run *r)
@@ -526,6 +535,11 @@ static void last_words(struct run *r)
 
     if (len)
         dprintf(r->fds->err, "prun: %s%s", r->why, r->why[len - 1] == '\n' ? "" : "\n");
+    /* Only for a hint: a job that the head cannot map has this text, one that a daemon cannot start
+     * names a rank. */
+    if (r->code == EXIT_CODE_NOT_LAUNCHED && !r->files_why &&
+        strncmp(r->why, "not launched: ", strlen("not launched: ")) == 0)
+        tell_unread(r);
     if (r->output_lost && r->code == 0)
         r->code = EXIT_FAILURE;
 }

@@ -67,6 +67,7 @@ static const struct same {
     {"bysocket", "--map-by=package"},
     {"-Q", "--quiet"},
     {"omca", "--mca"},
+    {"runtime-options", "--rtos"},
 };
 
 /* Length of the name without dashes and value; 0: not an option that can be looked up. */
