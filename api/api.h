@@ -3,11 +3,13 @@
 #ifndef API_API_H
 #define API_API_H
 
+#include "api/vpid.h"
+
 /* Longest texts in a message, without the NUL. The decoders refuse longer ones. */
 #define API_ID_MAX 128
 #define API_NAME_MAX 253
 #define API_TEXT_MAX 1024
-#define API_TARGETS_MAX 65536      /* vpids in one campaign */
+#define API_TARGETS_MAX VPID_MAX   /* vpids in one campaign */
 #define API_DEADLINE_MAX 315360000 /* seconds, ten years */
 #define API_BODY_MAX (1u << 20)
 #define API_EVENTS_KEPT 4096 /* events that the head keeps; an older one is answered 410 */

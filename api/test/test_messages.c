@@ -89,7 +89,7 @@ static void a_request_with_more_targets_than_allowed_is_refused(void **state)
     struct api_campaign_request q;
     struct err err = {0};
     assert_int_equal(api_campaign_request_decode(o, &q, &err), -1);
-    assert_string_equal(err.msg, "targets: 65537 elements, at most 65536 are allowed");
+    assert_string_equal(err.msg, "targets: 65536 elements, at most 65535 are allowed");
     json_decref(o);
 }
 
@@ -391,13 +391,13 @@ static void the_cause_of_a_loss_is_carried(void **state)
 
 static void sizes_and_shutdowns_out_of_their_limits_are_refused(void **state)
 {
-    json_t *o = json("{\"sequence\": 1, \"members\": 65537, \"deadlineSeconds\": 1.5}");
+    json_t *o = json("{\"sequence\": 1, \"members\": 65536, \"deadlineSeconds\": 1.5}");
     struct api_size size;
     struct api_shutdown shutdown;
     struct err err = {0};
 
     assert_int_equal(api_size_decode(o, &size, &err), -1);
-    assert_string_equal(err.msg, "members: 65537 is not within 0 to 65536");
+    assert_string_equal(err.msg, "members: 65536 is not within 0 to 65535");
     assert_int_equal(api_shutdown_decode(o, &shutdown, &err), -1);
     assert_string_equal(err.msg, "deadlineSeconds: a fraction where an integer is wanted");
     json_decref(o);
@@ -409,9 +409,9 @@ static void contradictory_limits_for_applications_are_refused(void **state)
         const char *text, *why;
     } bad[] = {
         {"{\"sequence\": 1, \"members\": 4, \"min\": 5, \"max\": 4}", "min: 5 is over max, 4"},
-        {"{\"sequence\": 1, \"members\": 4, \"max\": 65537}",
-         "max: 65537 is not within 0 to 65536"},
-        {"{\"sequence\": 1, \"members\": 4, \"min\": -1}", "min: -1 is not within 0 to 65536"},
+        {"{\"sequence\": 1, \"members\": 4, \"max\": 65536}",
+         "max: 65536 is not within 0 to 65535"},
+        {"{\"sequence\": 1, \"members\": 4, \"min\": -1}", "min: -1 is not within 0 to 65535"},
     };
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
@@ -455,7 +455,7 @@ static void limits_for_applications_may_be_absent_one_or_both(void **state)
 
 static void sizes_and_shutdowns_survive_the_round_trip(void **state)
 {
-    struct api_size size = {.sequence = 8, .members = 65536};
+    struct api_size size = {.sequence = 8, .members = 65535};
     struct api_shutdown shutdown = {.deadline_s = 30};
     struct err err = {0};
     json_t *a = api_size_encode(&size), *b = api_shutdown_encode(&shutdown);
@@ -465,7 +465,7 @@ static void sizes_and_shutdowns_survive_the_round_trip(void **state)
     assert_int_equal(api_size_decode(a, &size, &err), 0);
     assert_int_equal(api_shutdown_decode(b, &shutdown, &err), 0);
     assert_int_equal(size.sequence, 8);
-    assert_int_equal(size.members, 65536);
+    assert_int_equal(size.members, 65535);
     assert_int_equal(shutdown.deadline_s, 30);
     json_decref(a);
     json_decref(b);

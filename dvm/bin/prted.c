@@ -17,6 +17,7 @@
  * ranks are not bound. */
 #include "api/faults.h"
 #include "api/role.h"
+#include "api/vpid.h"
 #include "base/buf/buf.h"
 #include "base/heap/heap.h"
 #include "base/log/log.h"
@@ -38,13 +39,14 @@
 #include <unistd.h>
 
 #define EXIT_USAGE 2
+#define SLOTS_MAX 1048575
 
 static const char usage_text[] =
     "Usage: prted --role head|member --cluster NAME --tls-dir DIR --session-dir DIR [option...]\n"
     "The daemon of a distributed virtual machine; started by the operator or by prte.\n"
     "\n"
     "  --role head|member    the head has vpid 0\n"
-    "  --vpid N              of a member (1..1048575)\n"
+    "  --vpid N              of a member (1..65535)\n"
     "  --hostname-vpid       the number at the end of the host's name is the vpid (a pod's "
     "ordinal)\n"
     "  --cluster NAME        name of the DVM, as in the certificates of its daemons\n"
@@ -96,7 +98,7 @@ struct cmdline {
     struct daemon_opts o;
     bool head, member, hostname_vpid, vpid_given, slots_given, bind_given;
     enum log_level level;
-    uint64_t last_vpid; /* 0: one daemon */
+    uint32_t last_vpid; /* 0: one daemon */
     struct api_faults faults;
     char **argv;
     char host[256];
@@ -267,16 +269,12 @@ static int set_number(struct cmdline *c, int opt, const char *name, const char *
                    : opt == O_RADIX                                    ? 1024
                    : opt >= O_GRACE && opt <= O_ABSENCE                ? API_FAULTS_MAX_MS
                    : opt == O_DRAIN                                    ? UINT32_MAX
-                                                                       : 1048575;
+                                                                       : SLOTS_MAX;
     uint64_t n;
 
     if (parse_number(name, v, max, &n, err) < 0)
         return -1;
     switch (opt) {
-    case O_VPID:
-        c->o.vpid = (uint32_t)n;
-        c->vpid_given = true;
-        break;
     case O_CONTROL:
         c->o.control_port = (uint16_t)n;
         break;
@@ -293,9 +291,6 @@ static int set_number(struct cmdline *c, int opt, const char *name, const char *
     case O_RADIX:
         c->o.radix = (uint32_t)n;
         return n >= 2 ? 0 : refuse_value(err, name, v);
-    case O_SIZE:
-        c->o.size = (uint32_t)n;
-        break;
     case O_DRAIN:
         c->o.drain_s = (int64_t)n;
         break;
@@ -317,9 +312,16 @@ static int set_number(struct cmdline *c, int opt, const char *name, const char *
     return 0;
 }
 
+static int set_members(struct cmdline *c, int opt, const char *v, struct err *err)
+{
+    c->vpid_given |= opt == O_VPID;
+    return opt == O_VPID ? vpid_parse(v, "--vpid", &c->o.vpid, err)
+                         : vpid_parse(v, "--size", &c->o.size, err);
+}
+
 static bool takes_number(int opt)
 {
-    return opt == O_VPID || (opt >= O_CONTROL && opt <= O_SIZE) || opt == O_DRAIN ||
+    return (opt >= O_CONTROL && opt < O_SIZE) || opt == O_DRAIN ||
            (opt >= O_GRACE && opt <= O_LINKS);
 }
 
@@ -340,9 +342,7 @@ static int parse_environment(struct cmdline *c, struct err *err)
     if (links && (parse_number("", links, DAEMON_LINKS_MAX, &n, &(struct err){0}) < 0 || n == 0))
         return err_set(err, "$DVM_LINKS: \"%s\" is not allowed", links);
     c->o.links = (uint32_t)n;
-    if (last && parse_number("", last, 1048575, &c->last_vpid, &(struct err){0}) < 0)
-        return err_set(err, "$" FORKSERVER_LAST ": \"%s\" is not allowed", last);
-    return 0;
+    return last ? vpid_parse(last, "$" FORKSERVER_LAST, &c->last_vpid, err) : 0;
 }
 
 static int take_faults(struct cmdline *c, struct err *err)
@@ -368,9 +368,13 @@ static int parse_cmdline(struct cmdline *c, int argc, char **argv, struct err *e
         }
         if (opt == '?')
             return err_set(err, "%s: no such option, or its value is missing", argv[optind - 1]);
-        if ((takes_number(opt) ? set_number(c, opt, options[index].name, optarg, err)
-                               : parse_text(c, opt, optarg, err)) < 0)
+        if (opt == O_VPID || opt == O_SIZE) {
+            if (set_members(c, opt, optarg, err) < 0)
+                return -1;
+        } else if ((takes_number(opt) ? set_number(c, opt, options[index].name, optarg, err)
+                                      : parse_text(c, opt, optarg, err)) < 0) {
             return -1;
+        }
     }
     if (optind < argc)
         return err_set(err, "%s: unexpected argument", argv[optind]);
@@ -380,13 +384,11 @@ static int parse_cmdline(struct cmdline *c, int argc, char **argv, struct err *e
 static int read_ordinal(struct cmdline *c, struct err *err)
 {
     const char *dash = strrchr(c->host, '-');
-    uint64_t n;
 
-    if (!dash || parse_number("hostname-vpid", dash + 1, 1048575, &n, err) < 0 ||
-        (c->member && n == 0))
-        return err_set(err, "--hostname-vpid: the host name %s does not end in -N, N from 1 on",
-                       c->host);
-    c->o.vpid = (uint32_t)n;
+    if (!dash || vpid_parse(dash + 1, "--hostname-vpid", &c->o.vpid, NULL) < 0 ||
+        (c->member && c->o.vpid == 0))
+        return err_set(err, "--hostname-vpid: the host name %s does not end in -N, N from 1 to %d",
+                       c->host, VPID_MAX);
     c->vpid_given = true;
     return 0;
 }
@@ -472,8 +474,7 @@ static int fork_members(struct cmdline *c, struct err *err)
     unsetenv(FORKSERVER_LAST);
     find_cpus(c);
     c->o.tls = daemon_tls(c->o.tls_dir, err);
-    return c->o.tls ? forkserver_run(c->argv, c->o.vpid, (uint32_t)c->last_vpid, &c->o.vpid, err)
-                    : -1;
+    return c->o.tls ? forkserver_run(c->argv, c->o.vpid, c->last_vpid, &c->o.vpid, err) : -1;
 }
 
 /* Standing in the session directory keeps relative paths and stray files of the PMIx library out

@@ -142,6 +142,17 @@ refused() {
     refused "needed" prted --role member --head '[fd00::1]:7400'
 }
 
+@test "a vpid or a number of members above 65535 is refused with the limit, by the daemon and its tools" {
+    for bad in 65536 1048575 4294967297; do
+        refused "--vpid: $bad is not within 0..65535" prted --role member --vpid "$bad"
+        refused "--size: $bad is not within 0..65535" prted --role head --size "$bad"
+        refused "--host: $bad is not within 0..65535" prun --host "$bad" true
+        refused "--host: $bad is not within 0..65535" prun --host "1-$bad" true
+        refused "--host: $bad is not within 0..65535" prun --host "node$bad" true
+        refused "--host: $bad is not within 0..65535" prte resize --remove "$bad"
+    done
+}
+
 @test "prted refuses a directory of the records that is not absolute" {
     refused '--records-dir: "records" is not allowed' prted --role head --records-dir records
 }

@@ -4,9 +4,10 @@
  *
  * client_probe WHERE STEP...   each step one argument, its words separated by spaces:
  *   open TOKEN ATTEMPT HAVE WINDOW_MS    submit COMMAND    stdin BYTES    signal N    ack N    bye
- *   refer    attach JOB    call METHOD PATH BODY    crowd: connections with a session each until
- * one is refused hear NAME: prints what comes up to a message of that name    gone: up to the
- * connection's end use N: connection N from now on; a new one is made */
+ *   refer    attach JOB    call METHOD PATH BODY    version N: a message of that version
+ *   crowd: connections with a session each until one is refused
+ *   hear NAME: prints what comes up to a message of that name    gone: up to the connection's end
+ *   use N: connection N from now on; a new one is made */
 #include "base/tls/tls.h"
 #include "dvm/tools/cli/conn.h"
 
@@ -164,6 +165,16 @@ static void feed(struct probe *p, size_t bytes)
     }
 }
 
+static void say_in_version(struct probe *p, uint8_t version)
+{
+    uint8_t message[] = {version, CLIENT_BYE};
+    struct err err = {0};
+
+    if (cli_conn_put(p->c, message, sizeof(message), &err) < 0 ||
+        cli_conn_pump(p->c, false, &err) < 0)
+        die("say", &err);
+}
+
 static void crowd(struct probe *p)
 {
     size_t n = 0;
@@ -248,6 +259,8 @@ static void step(struct probe *p, char *text)
         say(p, &(struct client_msg){.type = CLIENT_ATTACH, .attach = {a}});
     else if (strcmp(verb, "call") == 0)
         say(p, &(struct client_msg){.type = CLIENT_CALL, .call = {a, b, c}});
+    else if (strcmp(verb, "version") == 0)
+        say_in_version(p, (uint8_t)n);
     else if (strcmp(verb, "crowd") == 0)
         crowd(p);
     else if (strcmp(verb, "outside") == 0)

@@ -570,3 +570,28 @@ attach_ends_with() {
 @test "a session serves the local socket as well" {
     [ "$(prun --reconnect 5 --dvm "$DVM_DIR" -n 1 echo here)" = here ]
 }
+
+# --- other versions
+
+# daemon_answers VERSION BYTES: the texts in the answer of the head's join port to a frame of BYTES zeros after its version,
+# from a member's certificate.
+daemon_answers() {
+    local tls=$DVM_DIR/tls/member
+    { printf '\0\0\0%b%b' "\\0$(printf %o $(($2 + 1)))" "\\0$(printf %o "$1")" && head -c "$2" /dev/zero; } |
+        timeout --kill-after=10 "$limit" openssl s_client -quiet -connect "127.0.0.1:$JOIN" -CAfile "$tls/ca.crt" \
+            -cert "$tls/tls.crt" -key "$tls/tls.key" 2> /dev/null | tr -c '[:print:]' '\n' | grep -a 'speaks'
+}
+
+@test "a daemon or a program of another version is told both versions before its connection ends" {
+    for bytes in 79 0 40; do # a header of this length, and of others
+        run -0 daemon_answers 5 "$bytes"
+        [[ "$output" == *"frame: version 5, this daemon speaks 4" ]]
+    done
+    run -0 daemon_answers 3 79
+    [[ "$output" == *"frame: version 3, this daemon speaks 4" ]]
+    for where in "$DVM_DIR" "127.0.0.1:$JOIN"; do
+        run -0 says "$where" "version 3" gone
+        [[ "$output" == *"ERROR 2 client message: version 3 of the local protocol, this program speaks 2"*gone ]]
+    done
+    outside -n 1 true
+}

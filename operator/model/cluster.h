@@ -32,7 +32,7 @@
 /* Bound: "<name>-head" is a StatefulSet, and "<statefulset>-<10 characters>" is the value of a
  * label (63). */
 #define CLUSTER_NAME_MAX 47
-#define CLUSTER_MEMBERS_MAX 65535
+#define CLUSTER_MEMBERS_MAX VPID_MAX
 #define CLUSTER_SLOTS_MAX 4096
 #define CLUSTER_DEADLINE_MAX_S 604800
 /* Longest termination grace of a pod, and the bound of a shutdown for which the user gives no

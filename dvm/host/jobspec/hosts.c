@@ -2,14 +2,13 @@
 /* Parses --host. */
 #include "dvm/host/jobspec/hosts.h"
 
-#include "api/api.h"
+#include "api/vpid.h"
 #include "base/buf/buf.h"
-#include "base/conf/number.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define VPID_MAX 1048575u
+#define LIST_MAX (VPID_MAX + 1) /* members, and the head */
 
 struct vpid_list {
     uint32_t *v;
@@ -17,16 +16,16 @@ struct vpid_list {
     size_t cap;
 };
 
-static int add_range(struct vpid_list *l, uint64_t from, uint64_t to, struct err *err)
+static int add_range(struct vpid_list *l, uint32_t from, uint32_t to, struct err *err)
 {
-    for (uint64_t vpid = from; vpid <= to; vpid++) {
-        if (l->n == API_TARGETS_MAX)
-            return err_set(err, "--host: more than %d daemons", API_TARGETS_MAX);
+    for (uint32_t vpid = from; vpid <= to; vpid++) {
+        if (l->n == LIST_MAX)
+            return err_set(err, "--host: more than %d daemons", LIST_MAX);
         if (l->n == l->cap) {
             l->cap = l->cap ? 2 * l->cap : 16;
             l->v = xrealloc(l->v, l->cap * sizeof(*l->v));
         }
-        l->v[l->n++] = (uint32_t)vpid;
+        l->v[l->n++] = vpid;
     }
     return 0;
 }
@@ -35,14 +34,14 @@ static int add_range(struct vpid_list *l, uint64_t from, uint64_t to, struct err
 static int add_numbers(struct vpid_list *l, char *word, struct err *err)
 {
     char *dash = strchr(word, '-');
-    uint64_t from, to;
+    uint32_t from, to;
 
     if (dash)
         *dash = '\0';
-    if (number_parse(word, "--host", 0, VPID_MAX, &from, err) < 0)
+    if (vpid_parse(word, "--host", &from, err) < 0)
         return -1;
     to = from;
-    if (dash && number_parse(dash + 1, "--host", 0, VPID_MAX, &to, err) < 0)
+    if (dash && vpid_parse(dash + 1, "--host", &to, err) < 0)
         return -1;
     if (to < from)
         return err_set(err, "--host: the range %s-%s counts down", word, dash + 1);
@@ -55,14 +54,14 @@ static int add_name(struct vpid_list *l, const char *word, struct err *err)
     size_t len = strcspn(word, ".");
     size_t digits = 0;
     FREE_AUTO char *number = NULL;
-    uint64_t vpid;
+    uint32_t vpid;
 
     while (digits < len && strchr("0123456789", word[len - digits - 1]))
         digits++;
     if (!digits || (word[len - digits - 1] != '-' && strncmp(word, "node", len - digits) != 0))
         return err_set(err, "--host: '%s' is neither a vpid nor a name that ends with one", word);
     number = xasprintf("%.*s", (int)digits, word + len - digits);
-    if (number_parse(number, "--host", 0, VPID_MAX, &vpid, err) < 0)
+    if (vpid_parse(number, "--host", &vpid, err) < 0)
         return -1;
     return add_range(l, vpid, vpid, err);
 }

@@ -106,8 +106,10 @@ static pmix_status_t read_count(const pmix_info_t *info, size_t n, uint32_t *out
 
     if (!info_find(info, n, PMIX_ALLOC_NUM_NODES))
         count = 0;
-    else if (count < 1 || count > VPID_MAX)
+    else if (count < 1)
         return PMIX_ERR_BAD_PARAM;
+    else if (!vpid_allowed((uint64_t)count))
+        return PMIX_ERR_OUT_OF_RESOURCE;
     *out = (uint32_t)count;
     return PMIX_SUCCESS;
 }

@@ -86,12 +86,19 @@ static void lose_conn(struct core *c, struct neighbour *k, struct peer_link *at,
     neigh_lost(c, k, how, why);
 }
 
-static void close_conn(struct core *c, struct neighbour *k, struct peer_link *at, const char *why)
+/* flush: what was said on it last is still written. */
+static void end_conn(struct core *c, struct neighbour *k, struct peer_link *at, const char *why,
+                     bool flush)
 {
     bool closing = k->state == NEIGHBOUR_CLOSING || k->peer_bye;
 
-    out_close(&c->out, at->conn, false);
+    out_close(&c->out, at->conn, flush);
     lose_conn(c, k, at, closing ? LOSS_AFTER_BYE : LOSS_BY_BREAK, why);
+}
+
+static void close_conn(struct core *c, struct neighbour *k, struct peer_link *at, const char *why)
+{
+    end_conn(c, k, at, why, false);
 }
 
 static void map_out(struct core *c, struct neighbour *k, struct peer_link *at, const char *why)
@@ -402,7 +409,7 @@ void core_conn_closed(struct core *c, uint64_t conn, const char *why)
 
 /* --- frames */
 
-void conn_refuse_frame(struct core *c, struct neighbour *k, const struct err *err)
+static void refuse_frame(struct core *c, struct neighbour *k, const struct err *err, bool flush)
 {
     struct peer_link *at =
         neighbours_in(c->neighbours) ? neighbours_in(c->neighbours) : peer_best(k->peer);
@@ -411,7 +418,12 @@ void conn_refuse_frame(struct core *c, struct neighbour *k, const struct err *er
     out_log(&c->out, LOG_LEVEL_WARN, "link of vpid %d closed: %s",
             k->vpid == VPID_NONE ? -1 : (int)k->vpid, err->msg);
     if (at)
-        close_conn(c, k, at, err->msg);
+        end_conn(c, k, at, err->msg, flush);
+}
+
+void conn_refuse_frame(struct core *c, struct neighbour *k, const struct err *err)
+{
+    refuse_frame(c, k, err, false);
 }
 
 /* A new process of the head answers, while other links still seem to lead to the former one. */
@@ -518,15 +530,18 @@ static void take_transfer(struct core *c, struct neighbour *k, struct msg *m)
     }
 }
 
-/* A caller of another layout learns why it is not let in; it can at least read the version. */
-static void refuse_version(struct core *c, struct neighbour *k, const uint8_t *data, size_t len,
-                           const struct err *err)
+/* A sender of another layout learns why its link ends; it can at least read the version. */
+static void refuse_header(struct core *c, struct neighbour *k, const uint8_t *data, size_t len,
+                          const struct err *err)
 {
     struct msg m = {.type = MSG_REFUSE, .refuse = {REFUSE_NEVER, (char *)err->msg}};
+    struct peer_link *at = neighbours_in(c->neighbours);
+    struct frame from = rml_from(c->rml);
+    bool other_version = len && data[0] != WIRE_VERSION;
 
-    if (k->incoming && k->state == NEIGHBOUR_GREETING && len && data[0] != WIRE_VERSION)
-        neigh_say(c, k, &m);
-    conn_refuse_frame(c, k, err);
+    if (at && other_version)
+        neighbours_send_on(c->neighbours, k, at, &from, &m);
+    refuse_frame(c, k, err, other_version);
 }
 
 /* A frame in its turn. */
@@ -537,7 +552,7 @@ static void take_frame(struct core *c, struct neighbour *k, const uint8_t *data,
     struct frame f;
 
     if (frame_decode(&cur, &f, &err) < 0) {
-        refuse_version(c, k, data, len, &err);
+        refuse_header(c, k, data, len, &err);
     } else if (!msg_is_routed(f.type)) {
         take_neighbours(c, k, &f, &cur);
     } else {

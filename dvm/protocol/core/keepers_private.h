@@ -14,7 +14,7 @@
 #define KEEPERS_MAX 4                    /* two, and two that replace them */
 /* Callers' different tables, encoded and decoded, and lists of links. The largest table, which a
  * message bounds, is not counted: one of any size is taken, and leaves room for others. */
-#define MAJORITY_BYTES_MAX (64u << 20)
+#define MAJORITY_BYTES_MAX (16u << 20)
 
 struct core;
 

@@ -247,7 +247,7 @@ static struct member *start_run(struct cur *c, struct members *m, const struct k
     r->count = cur_u32(c);
     kind = cur_u32(c);
     form = cur_u8(c);
-    if (c->bad || r->count == 0 || r->first > VPID_MAX || r->count > VPID_MAX + 1 - r->first ||
+    if (c->bad || r->count == 0 || !vpid_allowed((uint64_t)r->first + r->count - 1) ||
         r->first < m->n || (m->n == 0 && r->first != VPID_HEAD) || kind >= k->n ||
         form > RUN_OFFSETS)
         return NULL;

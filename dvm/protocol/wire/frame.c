@@ -40,6 +40,8 @@ int frame_decode(struct cur *c, struct frame *out, struct err *err)
     uint8_t version = cur_u8(c);
     struct frame f;
 
+    if (!c->bad && version != WIRE_VERSION) /* its header may have another length */
+        return err_set(err, "frame: version %u, this daemon speaks %d", version, WIRE_VERSION);
     f.traffic = cur_u8(c);
     f.type = cur_u16(c);
     f.src = cur_u32(c);
@@ -58,11 +60,9 @@ int frame_decode(struct cur *c, struct frame *out, struct err *err)
     f.hop_ack = cur_u64(c);
     if (c->bad)
         return err_set(err, "frame: cut in its header");
-    if (version != WIRE_VERSION)
-        return err_set(err, "frame: version %u, this daemon speaks %d", version, WIRE_VERSION);
     if (f.traffic >= CLASSES)
         return err_set(err, "frame: unknown traffic class %u", f.traffic);
-    if (f.src > VPID_MAX || (f.dst > VPID_MAX && f.dst != VPID_NONE))
+    if (!vpid_allowed(f.src) || (!vpid_allowed(f.dst) && f.dst != VPID_NONE))
         return err_set(err, "frame: vpid out of range (%u to %u)", f.src, f.dst);
     *out = f;
     return 0;

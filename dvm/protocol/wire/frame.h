@@ -10,6 +10,7 @@
 #ifndef DVM_WIRE_FRAME_H
 #define DVM_WIRE_FRAME_H
 
+#include "api/vpid.h"
 #include "base/buf/buf.h"
 #include "base/err/err.h"
 #include "dvm/protocol/wire/epoch.h"
@@ -24,9 +25,8 @@
 #define WIRE_EDITION 1
 #define VPID_NONE UINT32_MAX
 #define VPID_HEAD 0u
-#define VPID_MAX 1048575u
 #define FRAME_HEADER_BYTES 80
-/* A path up and down the deepest tree (radix 2, VPID_MAX) has 40 hops. While daemons hold
+/* A path up and down the deepest tree (radix 2, VPID_MAX) has 32 hops. While daemons hold
  * different trees a frame may circle. It is dropped at this limit, and sent again later. */
 #define FRAME_HOPS_MAX 64
 

@@ -426,7 +426,7 @@ static void nodes_read(struct cur *c, struct job_launch *l)
         l->nodes[i].vpid = cur_u32(c);
         l->nodes[i].epoch = cur_u64(c);
         l->nodes[i].host = cur_str(c, JOB_HOST_MAX);
-        c->bad = c->bad || l->nodes[i].vpid > VPID_MAX || l->nodes[i].epoch == 0;
+        c->bad = c->bad || !vpid_allowed(l->nodes[i].vpid) || l->nodes[i].epoch == 0;
     }
 }
 

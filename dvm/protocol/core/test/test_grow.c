@@ -478,6 +478,10 @@ static void a_grow_of_what_is_no_member_is_refused_and_changes_nothing(void **ar
     assert_int_equal(reason, API_REASON_BAD_REQUEST);
     assert_int_equal(put(&w, "h", API_KIND_GROW, VPID_MAX, VPID_MAX + 1, -1, &reason), -1);
     assert_int_equal(reason, API_REASON_BAD_REQUEST);
+    assert_int_equal(put(&w, "h", API_KIND_GROW, 1048575, 1048575, -1, &reason), -1);
+    assert_int_equal(reason, API_REASON_BAD_REQUEST);
+    assert_int_equal(put(&w, "h", API_KIND_SHRINK, VPID_MAX + 1, VPID_MAX + 1, -1, &reason), -1);
+    assert_int_equal(reason, API_REASON_BAD_REQUEST);
     assert_int_equal(dvm_bound(w.sim), 4);
     assert_int_equal(core_event_next(sim_core(w.sim, 0)), before);
     end(&w);

@@ -390,6 +390,17 @@ static void put_far_member(struct sim *s, uint32_t liar, uint32_t vpid, const ch
     msg_member_free(&facts);
 }
 
+/* Long host names, of one member each; `other` makes others of them. */
+static void put_far_members(struct sim *s, uint32_t liar, uint32_t n, uint32_t other)
+{
+    char host[251];
+
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(host, sizeof(host), "%0250u", i * 7 + other);
+        put_far_member(s, liar, VPID_MAX - 2 * i, host);
+    }
+}
+
 static void note_refusal(void *arg, uint32_t vpid, const struct out_act *act)
 {
     *(unsigned *)arg += vpid == 0 && act->kind == OUT_LOG && act->log.level == LOG_LEVEL_WARN &&
@@ -410,7 +421,7 @@ static void send_table_again(struct sim *s, uint32_t vpid)
     sim_for(s, 100);
 }
 
-/* Vpids 3 to 5 of 12 lie, each in another way: 40 MiB for each of them. */
+/* Vpids 3 to 5 of 12 lie, each in another way: 11 MB for each of them. */
 static void a_table_beyond_the_bound_is_not_taken_and_others_decide(void **state)
 {
     struct sim *s = boot_shape(12, 16);
@@ -420,7 +431,7 @@ static void a_table_beyond_the_bound_is_not_taken_and_others_decide(void **state
     sim_watch(s, &(struct sim_hooks){.arg = &refused, .action = note_refusal});
     lose_records(s, 2);
     for (uint32_t v = 3; v <= 5; v++)
-        put_far_member(s, v, VPID_MAX - v, "far");
+        put_far_members(s, v, 12000, v);
     ask_for_tables(s, 10);
     for (uint32_t v = 3; v <= 5; v++)
         taken += caller_of(s, v)->table != NULL;
@@ -435,20 +446,13 @@ static void a_table_beyond_the_bound_is_not_taken_and_others_decide(void **state
     sim_destroy(s);
 }
 
-/* Long host names, of one member each, take the rest of the bytes. */
 static void callers_share_a_table_that_is_larger_than_the_bound(void **state)
 {
     struct sim *s = boot();
-    char host[251];
 
     lose_records(s, 2);
-    for (uint32_t v = 3; v <= MEMBERS; v++) {
-        put_far_member(s, v, VPID_MAX, "far");
-        for (uint32_t i = 1; i <= 45000; i++) {
-            snprintf(host, sizeof(host), "%0250u", i * 7 + 3);
-            put_far_member(s, v, VPID_MAX - 2 * i, host);
-        }
-    }
+    for (uint32_t v = 3; v <= MEMBERS; v++)
+        put_far_members(s, v, 32000, 3);
     ask_for_tables(s, 4);
     assert_int_equal(count_tables(s), 1);
     assert_true(asking_of(s)->tables_bytes > MAJORITY_BYTES_MAX);

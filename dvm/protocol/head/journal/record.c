@@ -69,7 +69,7 @@ static int get_begin(struct cur *c, struct record *r, struct err *err)
     if (!c->bad && (r->begin.incarnation == 0 || r->begin.head.vpid != VPID_HEAD ||
                     r->begin.head.epoch.inc != r->begin.incarnation))
         return err_set(err, "no epoch of a head");
-    return r->begin.size <= VPID_MAX ? 0 : err_set(err, "%u members", r->begin.size);
+    return vpid_check("size", r->begin.size, err);
 }
 
 static void free_begin(struct record *r)
@@ -146,7 +146,7 @@ int record_get_size(struct cur *c, struct record_size *r, struct err *err)
     r->limits.set = msg_get_flag(c);
     r->limits.min = cur_u32(c);
     r->limits.max = cur_u32(c);
-    if (r->size > VPID_MAX || r->bound > VPID_MAX || r->base > VPID_MAX)
+    if (!vpid_allowed(r->size) || !vpid_allowed(r->bound) || !vpid_allowed(r->base))
         return err_set(err, "%u, %u or %u members", r->size, r->bound, r->base);
     return 0;
 }
@@ -173,9 +173,7 @@ int record_get_cpus(struct cur *c, struct record_cpus *r, struct err *err)
     r->vpid = cur_u32(c);
     r->host = cur_str(c, RECORD_HOST_MAX);
     r->text = cur_str(c, TOPO_TEXT_MAX);
-    if (r->vpid > VPID_MAX)
-        return err_set(err, "vpid %u", r->vpid);
-    return 0;
+    return vpid_check("vpid", r->vpid, err);
 }
 
 static void put_cpus(struct buf *b, const struct record *r)
@@ -223,7 +221,7 @@ static int get_step(struct cur *c, struct record *r, struct err *err)
 {
     r->step.vpid = cur_u32(c);
     r->step.event = msg_get_enum(c, MEMBER_EV_LOSE + 1);
-    if (!c->bad && (r->step.vpid == VPID_HEAD || r->step.vpid > VPID_MAX || !r->step.event))
+    if (!c->bad && (r->step.vpid == VPID_HEAD || !vpid_allowed(r->step.vpid) || !r->step.event))
         return err_set(err, "vpid %u, event %u", r->step.vpid, r->step.event);
     return 0;
 }
@@ -422,7 +420,7 @@ int record_get_release(struct cur *c, struct record_release *r, struct err *err)
     r->deadline_s = (int64_t)cur_u64(c);
     r->kill = msg_get_flag(c);
     r->until_ms = cur_u64(c);
-    if (!c->bad && (r->id.vpid > VPID_MAX || epoch_none(r->id.epoch) || r->until_ms == 0 ||
+    if (!c->bad && (!vpid_allowed(r->id.vpid) || epoch_none(r->id.epoch) || r->until_ms == 0 ||
                     r->deadline_s < -1 || r->deadline_s > API_DEADLINE_MAX))
         return err_set(err, "vpid %u, %lld s", r->id.vpid, (long long)r->deadline_s);
     return 0;
@@ -472,7 +470,7 @@ int record_get_job(struct cur *c, struct record_job *r, struct err *err)
     r->home_vpid = cur_u32(c);
     r->home_client = cur_u32(c);
     r->adopted = msg_get_flag(c);
-    if (c->bad || r->number == 0 || r->submit_vpid > VPID_MAX || epoch_none(r->submit_epoch))
+    if (c->bad || r->number == 0 || !vpid_allowed(r->submit_vpid) || epoch_none(r->submit_epoch))
         return err_set(err, "job %llu of vpid %u", (unsigned long long)r->number, r->submit_vpid);
     return job_spec_decode(c, &r->spec, err);
 }

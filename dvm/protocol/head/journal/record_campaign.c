@@ -54,6 +54,7 @@ static struct campaign_target get_target(struct cur *c)
         t.id.epoch = msg_get_epoch(c);
     if (bits & TARGET_LAST)
         t.last = msg_get_epoch(c);
+    c->bad |= !vpid_allowed(t.id.vpid);
     return t;
 }
 
@@ -180,6 +181,7 @@ static void get_asker(struct cur *c, struct campaign_asker *a)
     a->vpids = msg_get_vpids(c, &a->nvpids);
     a->keep = msg_get_flag(c);
     a->told = (enum api_told)msg_get_enum(c, API_TOLDS);
+    c->bad |= !vpid_allowed(a->daemon.vpid);
 }
 
 void record_campaign_put(struct buf *b, const struct campaign *c)
@@ -350,4 +352,5 @@ void record_campaign_get_asker(struct cur *c, struct record_campaign_asker *r)
     r->daemon.vpid = cur_u32(c);
     r->daemon.epoch = msg_get_epoch(c);
     r->op = cur_u64(c);
+    c->bad |= !vpid_allowed(r->daemon.vpid);
 }

@@ -79,7 +79,7 @@ static int get_nodes(struct cur *c, struct record_job_map *r, struct err *err)
         r->nodes[i].vpid = cur_u32(c);
         r->nodes[i].epoch = cur_u64(c);
         r->nodes[i].host = cur_str(c, HOST_MAX);
-        if (r->nodes[i].vpid > VPID_MAX || r->nodes[i].epoch == 0)
+        if (!vpid_allowed(r->nodes[i].vpid) || r->nodes[i].epoch == 0)
             return err_set(err, "vpid %u in the map of job %llu", r->nodes[i].vpid,
                            (unsigned long long)r->number);
     }

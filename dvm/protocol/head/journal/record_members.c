@@ -31,7 +31,7 @@ int record_members_get(struct cur *c, struct record_members *r, struct err *err)
     r->table = cur_bytes(c, MSG_DATA_MAX, &r->len);
     if (c->bad)
         return 0; /* the caller refuses it */
-    if (r->incarnation == 0 || r->size > VPID_MAX)
+    if (r->incarnation == 0 || !vpid_allowed(r->size))
         return err_set(err, "%u members of incarnation %llx", r->size,
                        (unsigned long long)r->incarnation);
     return members_check_table(r->table, r->len, (struct epoch){r->incarnation, r->last_epoch},

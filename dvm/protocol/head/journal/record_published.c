@@ -22,7 +22,7 @@ int record_published_get_request(struct cur *c, struct record_data_request *r, s
     r->asker.epoch = msg_get_epoch(c);
     r->question = cur_u64(c);
     r->open_from = cur_u64(c);
-    if (!c->bad && (r->asker.vpid > VPID_MAX || r->open_from > r->question ||
+    if (!c->bad && (!vpid_allowed(r->asker.vpid) || r->open_from > r->question ||
                     (r->question && epoch_none(r->asker.epoch))))
         return err_set(err, "question %llu of vpid %u", (unsigned long long)r->question,
                        r->asker.vpid);

@@ -145,9 +145,9 @@ int size_bound_put(struct size_bound *b, const struct api_size *s, enum api_reas
                         (unsigned long long)s->sequence, b->now.size,
                         s->members == b->now.size ? ", within other limits" : "");
     }
-    if (s->members > VPID_MAX) {
+    if (vpid_check("members", s->members, err) < 0) {
         *reason = API_REASON_BAD_REQUEST;
-        return err_code(err, 400, "members: %u is over the limit %u", s->members, VPID_MAX);
+        return -1;
     }
     now = (struct record_size){s->sequence, s->members, s->members, s->members, s->limits};
     record_change(b, &now);

@@ -177,6 +177,10 @@ int campaign_admit(struct campaigns *cs, const char *id, const struct api_campai
     if (r->ntargets == 0)
         return reject_request(reason, API_REASON_BAD_REQUEST, 400, err,
                               "targets: at least one vpid");
+    if (vpid_check("targets", r->targets[r->ntargets - 1], err) < 0) { /* they ascend */
+        *reason = API_REASON_BAD_REQUEST;
+        return -1;
+    }
     if (!campaign_table_room(cs->table))
         return reject_request(reason, API_REASON_TOO_MANY_CAMPAIGNS, 503, err,
                               "%zu campaigns are running", campaign_table_count(cs->table));

@@ -334,10 +334,9 @@ int grow_atomic_check(const struct campaigns *cs, const struct api_campaign_requ
     for (size_t i = 0; i < r->ntargets; i++) {
         const struct campaign *c;
 
-        if (r->targets[i] == VPID_HEAD || r->targets[i] > VPID_MAX) {
+        if (r->targets[i] == VPID_HEAD) {
             *reason = API_REASON_BAD_REQUEST;
-            return err_code(err, 400, "targets: %u is no vpid of a member, which is 1 to %u",
-                            r->targets[i], VPID_MAX);
+            return err_code(err, 400, "targets: vpid 0 is the head's own");
         }
         DL_FOREACH(campaign_table_first(cs->table), c)
         {

@@ -181,7 +181,8 @@ static void choose_daemons(const struct campaigns *cs, struct request *r)
     const struct msg_resize_ask *m = r->m;
     const struct campaign *of = *m->campaign ? campaign_by_id(cs, m->campaign) : NULL;
 
-    if (m->count && r->kind == RESIZE_EXTEND && m->count <= VPID_MAX - size_bound_now(cs->bound))
+    if (m->count && r->kind == RESIZE_EXTEND &&
+        vpid_allowed((uint64_t)m->count + size_bound_now(cs->bound)))
         choose_next_free(cs, r, m->count);
     else if (m->count && r->kind != RESIZE_EXTEND)
         choose_highest(cs, r, m->count);

@@ -101,7 +101,7 @@ uint32_t *msg_get_vpids(struct cur *c, size_t *n)
 
     for (*n = 0; *n < count; (*n)++) {
         list[*n] = cur_u32(c);
-        if (list[*n] > VPID_MAX)
+        if (!vpid_allowed(list[*n]))
             c->bad = true;
     }
     return list;

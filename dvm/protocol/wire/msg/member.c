@@ -105,7 +105,7 @@ void msg_get_member(struct cur *c, struct msg_member *m)
     get_addresses(c, m);
     m->port = cur_u16(c);
     m->slots = cur_u32(c);
-    if (m->vpid > VPID_MAX)
+    if (!vpid_allowed(m->vpid))
         c->bad = true;
 }
 

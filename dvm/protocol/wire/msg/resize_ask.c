@@ -20,7 +20,7 @@ void msg_resize_ask_encode(struct buf *b, const struct msg_resize_ask *m)
 
 static int check_ask(const struct msg_resize_ask *m, struct err *err)
 {
-    if (m->deadline_s < -1 || m->deadline_s > API_DEADLINE_MAX || m->count > VPID_MAX ||
+    if (m->deadline_s < -1 || m->deadline_s > API_DEADLINE_MAX || !vpid_allowed(m->count) ||
         m->nvpids > API_TARGETS_MAX || (m->count && m->nvpids))
         return err_set(err, "%zu and %u daemons within %lld s", m->nvpids, m->count,
                        (long long)m->deadline_s);

@@ -16,7 +16,7 @@ struct msg_target msg_get_target(struct cur *c)
 
     t.vpid = cur_u32(c);
     t.epoch = msg_get_epoch(c);
-    if (t.vpid > VPID_MAX)
+    if (!vpid_allowed(t.vpid))
         c->bad = true;
     return t;
 }

@@ -37,7 +37,7 @@ static void get_match(struct cur *c, struct transfer_match *m)
     m->src_epoch = msg_get_epoch(c);
     m->traffic = msg_get_enum(c, CLASSES);
     m->seq = cur_u64(c);
-    c->bad |= m->src > VPID_MAX || m->dst > VPID_MAX;
+    c->bad |= !vpid_allowed(m->src) || !vpid_allowed(m->dst);
 }
 
 void msg_match_encode(struct buf *b, const struct msg_match *m)

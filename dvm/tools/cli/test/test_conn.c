@@ -88,6 +88,19 @@ static void a_malformed_message_is_a_fault(void **state)
     assert_non_null(strstr(err.msg, "unknown message type"));
 }
 
+static void a_daemon_of_another_version_is_named_with_both_versions(void **state)
+{
+    struct pair *p = *state;
+    struct client_msg m;
+    struct err err = {0};
+    uint8_t bytes[] = {0, 0, 0, 2, CLIENT_VERSION + 1, CLIENT_REACHED};
+
+    daemon_writes(p, bytes, sizeof(bytes));
+    assert_int_equal(cli_conn_wait(p->c, &m, 1000, &err), -1);
+    assert_string_equal(err.msg,
+                        "client message: version 3 of the local protocol, this program speaks 2");
+}
+
 static void a_daemon_that_closes_in_mid_frame_is_seen_as_closed(void **state)
 {
     struct pair *p = *state;
@@ -206,6 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_frame_over_the_limit_is_a_fault, setup, teardown),
         cmocka_unit_test_setup_teardown(a_malformed_message_is_a_fault, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_daemon_of_another_version_is_named_with_both_versions,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_daemon_that_closes_in_mid_frame_is_seen_as_closed, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_silent_daemon_is_given_up_after_the_time_asked_for, setup,

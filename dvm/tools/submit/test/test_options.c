@@ -162,7 +162,10 @@ static void bad_hosts_are_refused(void **state)
     assert_refused("--host 1,,2 a", "empty name");
     assert_refused("--host 4-1 a", "counts down");
     assert_refused("--host 1:4 a", "slots cannot be given here");
-    assert_refused("--host 0-1000000 a", "more than 65536 daemons");
+    assert_refused("--host 0-1000000 a", "--host: 1000000 is not within 0..65535");
+    assert_refused("--host 65536 a", "--host: 65536 is not within 0..65535");
+    assert_refused("--host node65536 a", "--host: 65536 is not within 0..65535");
+    assert_refused("--host 0-65535,0-1 a", "more than 65536 daemons");
     assert_refused("-n 1 a : -n 1 --host 2 b", "before the first program");
 }
 

@@ -285,7 +285,7 @@ static void maps_out_of_their_limits_are_refused(void **state)
     assert_record_refused(r, "rank 1 of job 1");
     r = sample_record(RECORD_JOB_MAPPED);
     r.job_map.nodes = nodes;
-    assert_record_refused(r, "vpid 1048576 in the map");
+    assert_record_refused(r, "vpid 65536 in the map");
     nodes[0].vpid = 3;
     assert_record_refused(r, "vpid 0 in the map"); /* without an epoch */
     r = sample_record(RECORD_JOB_MAPPED);

@@ -416,7 +416,7 @@ static void a_request_for_another_size_that_makes_no_sense_is_refused(void **sta
     assert_msg_refused(&m, "within");
     ask->deadline_s = -1;
     ask->count = VPID_MAX + 1;
-    assert_msg_refused(&m, "1048576 daemons");
+    assert_msg_refused(&m, "65536 daemons");
     ask->count = 1;
     ask->nvpids = 2;
     ask->vpids = twice;
