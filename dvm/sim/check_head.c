@@ -10,9 +10,9 @@
  * Campaigns: one-terminal-event, all-or-nothing, resize-in-time, and one-repair (a campaign keeps
  * its broadcast).
  * The fence: fence-sum (the shares are those of the changes that run). Jobs: mapped-ready,
- * no-send-to-leaving, ready-is-true, nobody-parked-forever, nobody-starves. Slots and CPUs:
- * slots-balance, cpus-balance. unrelated-loss: a held job goes on only after the operation that
- * holds it has ended, and no loss ends it; a campaign ends after its broadcast.
+ * no-send-to-leaving, ready-is-true, nobody-parked-forever, nobody-starves, queue-moves. Slots and
+ * CPUs: slots-balance, cpus-balance. unrelated-loss: a held job goes on only after the operation
+ * that holds it has ended, and no loss ends it; a campaign ends after its broadcast.
  *
  * Limits: a step may contain several changes. So a member counts as wired if it was so when the
  * step began. A target that was lost, or named by a shrink, in the step may be absent. A held job
@@ -512,6 +512,15 @@ static void check_slots(struct check *c, const struct members *m)
     }
 }
 
+/* Slots that are free are no job's that waits for them, from the end of the head's turn on. */
+static void check_queue(struct check *c, const struct head *l)
+{
+    const char *nspace = jobs_overlooked(head_jobs(l));
+
+    if (nspace)
+        check_fail(c, "queue-moves", "job %s waits for slots, fits, and is not tried", nspace);
+}
+
 /* Ended and forgotten within one event. If the operation that held it has ended, the job went on
  * and found no place. */
 static void check_gone(struct check *c, const struct members *m, const struct seen_job *j)
@@ -556,6 +565,8 @@ void check_head(struct check *c, const struct core *core, bool settled)
         free(j);
     }
     check_slots(c, m);
+    if (settled)
+        check_queue(c, l);
     for (uint32_t v = 0; v < m->n && v < SIM_NODES_MAX; v++)
         check_cpus(c, l, v);
 }

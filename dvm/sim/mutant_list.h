@@ -164,6 +164,9 @@
     X(TARGETS_UNAWAITED, "a shrink is complete without its targets having left")                   \
     X(EXTENSION_STAYS, "an extension stays when its job has ended")                                \
     X(OUT_OF_TURN, "the release of an extension does not wait for members above it")               \
+    X(KICK_LOST, "slots that become free while the fence is up wake no job that waits")            \
+    X(KICK_LATE, "a job that waits is tried with the head's next input only")                      \
+    X(BOUND_UNTRIED, "no job that waits is tried when the size of the DVM changes")                \
     X(STUCK_HOLDS, "a job that cannot end its wait by itself is not passed")                       \
     X(PARENTS_FREE, "the slots of parents that wait for a spawn count as free later")              \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")                 \

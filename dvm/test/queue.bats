@@ -156,6 +156,23 @@ reason_of_campaign() { pstat campaigns | grep -q 'Draining .* job .* ranks 0'; }
 }
 removing() { [ "$(view '.campaigns[0].phase')" != Draining ] && [ "$(view '.campaigns | length')" -gt 0 ]; }
 
+@test "slots that become free while a shrink removes a member are given to the job that waits, when the member has left" {
+    start_dvm 3 --slots 2
+    hold_job one 4 --host 1-2
+    submit two -n 3 true
+    kill -STOP "$(daemon_of 3)" # it cannot leave
+    timeout --kill-after=10 "$limit" "$bin/prte" resize 2 > "$BATS_TEST_TMPDIR/resize" 2>&1 3>&- &
+    local resize_pid=$!
+    eventually removing
+    release_job one 4
+    end_job one
+    [ "$(view '.campaigns[0].phase')" = Removing ]
+    kill -CONT "$(daemon_of 3)"
+    wait "$resize_pid"
+    wait_job two
+    [ "$code" -eq 0 ]
+}
+
 # --- variables
 
 @test "options of DVM_PRUN_OPTIONS hold, those of the command line win, and ranks do not get the variable" {

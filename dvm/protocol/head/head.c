@@ -754,7 +754,7 @@ struct journal *head_journal(const struct head *h)
     return h->known.journal;
 }
 
-const struct jobs *head_jobs(const struct head *h)
+struct jobs *head_jobs(const struct head *h)
 {
     return h->jobs;
 }

@@ -147,7 +147,7 @@ uint32_t head_jobs_bound(const struct head *h, bool kept); /* jobs_bound() */
 /* Its records, and its state as bytes. */
 struct journal *head_journal(const struct head *h);
 /* For jobs_each(). */
-const struct jobs *head_jobs(const struct head *h);
+struct jobs *head_jobs(const struct head *h);
 /* For resize_each_campaign() and similar functions. */
 const struct resize *head_resize(const struct head *h);
 /* The batch of joiners that is being wired: numbered from 1, and its broadcast (OP_NOT_STARTED: it

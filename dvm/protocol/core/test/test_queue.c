@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Jobs that wait for slots: their order, and which may pass. Four slots on two members. */
+/* Jobs that wait for slots: their order, which may pass, and what wakes them. Four slots on two
+ * members. */
 #include "dvm/protocol/core/test/dvm.h"
 #include "dvm/protocol/head/head.h"
 #include "dvm/sim/sim.h"
@@ -230,6 +231,62 @@ static void a_job_starts_at_once_on_a_member_whose_shrink_is_cancelled(void **st
     sim_destroy(s);
 }
 
+/* --- what wakes them: three members with two slots each */
+
+static struct sim *new_dvm_of_three(void)
+{
+    struct sim *s = dvm_boot(&(struct dvm_shape){.members = 3, .started = 3, .slots = 2});
+
+    sim_for(s, 500);
+    return s;
+}
+
+static void remove_the_third(struct sim *s)
+{
+    uint32_t target = 3;
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .targets = &target,
+                                     .ntargets = 1};
+
+    dvm_put_campaign(s, "c", &r);
+}
+
+static void c9_slots_that_become_free_while_a_fence_is_up_wake_the_queue_after_it(void **state)
+{
+    struct sim *s = new_dvm_of_three();
+
+    submit(s, 1, 4, 1000, 0, 0);
+    submit(s, 2, 3, 60000, 0, 0);
+    sim_stop(s, 3, true); /* the fence is up until it has left */
+    remove_the_third(s);
+    assert_ends(s, 1, 0);
+    assert_int_equal(dvm_phase(s, "c"), API_PHASE_REMOVING);
+    assert_false(runs(s, 2));
+    sim_stop(s, 3, false);
+    dvm_wait_complete(s, "c", 30000);
+    sim_for(s, 100);
+    assert_true(runs(s, 2));
+    sim_destroy(s);
+}
+
+static void c9_a_job_behind_one_that_a_shrink_makes_too_large_starts_with_the_shrink(void **state)
+{
+    struct sim *s = new_dvm_of_three();
+
+    submit(s, 1, 3, 60000, 0, 0);
+    submit(s, 2, 5, 1000, 0, 0);
+    submit(s, 3, 1, 60000, 0, 0);
+    assert_false(runs(s, 3));
+    remove_the_third(s);
+    dvm_wait_complete(s, "c", 30000);
+    sim_for(s, 100);
+    assert_true(runs(s, 3));
+    assert_false(sim_job(s, 2)->done);
+    sim_destroy(s);
+}
+
 static void a_job_with_no_wait_does_not_wait_behind_other_jobs(void **state)
 {
     struct sim *s = new_dvm();
@@ -257,6 +314,8 @@ int main(void)
         cmocka_unit_test(a_job_that_was_accepted_behind_another_waits_after_a_shrink_too),
         cmocka_unit_test(a_job_starts_at_once_on_a_member_whose_shrink_is_cancelled),
         cmocka_unit_test(a_job_with_no_wait_does_not_wait_behind_other_jobs),
+        cmocka_unit_test(c9_slots_that_become_free_while_a_fence_is_up_wake_the_queue_after_it),
+        cmocka_unit_test(c9_a_job_behind_one_that_a_shrink_makes_too_large_starts_with_the_shrink),
     };
 
     return cmocka_run_group_tests_name("queue", tests, NULL, NULL);

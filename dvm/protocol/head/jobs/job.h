@@ -58,7 +58,7 @@ void jobs_turn(struct jobs *js);
 /* After every input: takes the steps that are due. */
 void jobs_steps(struct jobs *js);
 uint64_t jobs_next_deadline(const struct jobs *js); /* UINT64_MAX: none */
-/* Slots may have become free: jobs that wait for them are tried again. */
+/* Slots may have become free, or the DVM has another size: jobs that wait are tried again. */
 void jobs_kick(struct jobs *js);
 /* The fence is down: held jobs continue, or are mapped anew. */
 void jobs_release_held(struct jobs *js);
@@ -190,6 +190,9 @@ struct job_look {
     const struct job_rank *ranks;
 };
 void jobs_each(const struct jobs *js, void (*on)(void *arg, const struct job_look *j), void *arg);
+/* The name of a job that waits for slots and would be mapped if it were tried now, although nothing
+ * is about to try it. NULL: there is none, or the fence is up. */
+const char *jobs_overlooked(struct jobs *js);
 
 struct jobs_stats {
     uint64_t started, ended;

@@ -250,6 +250,19 @@ void job_map_now(struct jobs *js, struct job *j)
     free(nodes);
 }
 
+bool job_map_fits(const struct jobs *js, const struct job *j)
+{
+    uint32_t present;
+    size_t n;
+    FREE_AUTO struct map_node *nodes = usable_nodes(js, j, &n, &present);
+    struct map map;
+
+    if (map_job(&j->map.spec, nodes, n, &map, NULL) != MAP_OK)
+        return false;
+    map_free(&map);
+    return true;
+}
+
 /* The job is mapped anew if and only if one of its (vpid, epoch) is not wired now. */
 bool job_map_stale(const struct jobs *js, const struct job *j)
 {

@@ -95,7 +95,7 @@ struct jobs {
     uint64_t turn;      /* inputs so far */
     uint64_t kin_mark;
     uint64_t changes;
-    bool kick; /* slots may have become free */
+    bool kick; /* slots may have become free, and the jobs that wait have not been tried since */
     bool news; /* some job has ends of ranks to report */
     struct job_stuck stuck;
     struct job_adoption *adoption; /* NULL: no job is adopted any more */
@@ -195,6 +195,7 @@ void job_map_take(struct jobs *js, struct job *j); /* the map of its entry, with
 void job_map_drop(struct jobs *js, struct job *j);
 void job_map_anew(struct jobs *js, struct job *j);
 bool job_map_stale(const struct jobs *js, const struct job *j);
+bool job_map_fits(const struct jobs *js, const struct job *j); /* now */
 /* An earlier job waits for slots: this one waits too, unless it can never fit or must not wait. */
 void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first);
 /* Whether the job fits when all jobs but those of the mark (0: none) have ended, or may fit when

@@ -274,11 +274,12 @@ void job_lose_node(struct jobs *js, struct job *j, int node, const char *why)
 }
 
 /* A job that was sent to the lost daemon ends or continues by its own policy. A held or queued
- * job is mapped anew later. */
+ * job is mapped anew later. The first job that waits may be too large now, and is passed. */
 void job_daemon_lost(struct jobs *js, uint32_t vpid, struct epoch epoch, const char *why)
 {
     struct job *j;
 
+    js->kick = true;
     DL_FOREACH(js->list, j)
     {
         int node = j->mapped ? job_launch_node(&j->map, vpid) : -1;

@@ -12,7 +12,7 @@
  * A job of which only the map is wanted ends after MAP_COMPLETE.
  *
  * A job that waits for slots is tried again when some may have become free, in the order of
- * submission (job_queue.c). */
+ * submission (job_queue.c). If the fence is up then, it is tried when the fence is down. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -229,13 +229,17 @@ static void enter_state(struct jobs *js, struct job *j)
     }
 }
 
-static void kick_queue(struct jobs *js)
+/* While the fence is up nothing is mapped: the jobs are tried when it is down. */
+static bool is_queue_due(const struct jobs *js)
+{
+    return js->kick && !js->resize.fence_raised(js->resize.arg);
+}
+
+static void try_queue(struct jobs *js)
 {
     struct job *j;
 
     js->kick = false;
-    if (js->resize.fence_raised(js->resize.arg))
-        return;
     DL_FOREACH(js->list, j)
     {
         if (j->queued) {
@@ -245,14 +249,31 @@ static void kick_queue(struct jobs *js)
     }
 }
 
+const char *jobs_overlooked(struct jobs *js)
+{
+    struct job *j;
+
+    if (js->resize.fence_raised(js->resize.arg) || jobs_next_deadline(js) <= js->out->now_ms)
+        return NULL;
+    js->stuck.number = 0;
+    DL_FOREACH(js->list, j)
+    {
+        const struct job *first = job_queue_before(js, j);
+
+        if (j->queued && (!first || job_queue_may_pass(js, first, j)) && job_map_fits(js, j))
+            return j->map.nspace;
+    }
+    return NULL;
+}
+
 void jobs_steps(struct jobs *js)
 {
     struct job *j, *tmp;
 
     js->stuck.number = 0; /* members may have changed */
     job_fail_deadlines(js);
-    if (js->kick)
-        kick_queue(js);
+    if (is_queue_due(js))
+        try_queue(js);
     DL_FOREACH_SAFE(js->list, j, tmp)
     {
         while (j->due && j->not_in_turn != js->turn) {
@@ -271,13 +292,14 @@ void jobs_steps(struct jobs *js)
 uint64_t jobs_next_deadline(const struct jobs *js)
 {
     uint64_t due = job_news_next_deadline(js);
+    bool queue_due = is_queue_due(js);
     const struct job *j;
 
     if (job_adoption_next_deadline(js) < due)
         due = job_adoption_next_deadline(js);
     DL_FOREACH(js->list, j)
     {
-        if (j->due)
+        if (j->due || (j->queued && queue_due))
             return js->out->now_ms;
         if (job_deadline(j) && job_deadline(j) < due)
             due = job_deadline(j);

@@ -138,6 +138,12 @@ uint32_t campaign_bound(const struct campaigns *cs, bool settled)
     return bound;
 }
 
+void campaign_apply_bound(struct campaigns *cs)
+{
+    size_bound_set(cs->bound, campaign_bound(cs, false));
+    jobs_kick(cs->jobs);
+}
+
 const struct campaign *campaign_accept(struct campaigns *cs, const struct campaign *draft,
                                        struct err *err)
 {

@@ -69,6 +69,9 @@ void campaign_op_started(struct campaigns *cs, const struct campaign *c, uint64_
 /* The size in force as the campaigns accepted under it have changed it; settled: without grows that
  * run. */
 uint32_t campaign_bound(const struct campaigns *cs, bool settled);
+/* That size becomes the bound. Jobs that wait are tried again: more may fit, or the first of them
+ * may be too large now, and is passed. */
+void campaign_apply_bound(struct campaigns *cs);
 /* The fence's share of a campaign; that of the batch of joiners has another name. */
 const char *campaign_fence_name(const struct campaign *c, char name[FENCE_NAME_MAX]);
 uint64_t campaign_next_deadline(const struct campaigns *cs);

@@ -98,7 +98,6 @@ static void settle_jobs(struct campaigns *cs, const struct campaign *c)
         spare_waiters(cs);
     else
         abort_waiters(cs, c);
-    jobs_kick(cs->jobs);
     fence_lower(cs->fence, campaign_fence_name(c, name));
 }
 
@@ -173,7 +172,7 @@ __attribute__((format(printf, 4, 5))) static void fail_grow(struct campaigns *cs
     /* the size bound is as before from here on */
     campaign_enter(
         cs, c, (struct record_campaign_step){.event = CAMPAIGN_EV_FAIL, .why = why, .cause = text});
-    size_bound_set(cs->bound, campaign_bound(cs, false));
+    campaign_apply_bound(cs);
     turn_targets_away(cs, c);
     if (roll_back(cs, c))
         campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
@@ -184,7 +183,7 @@ __attribute__((format(printf, 4, 5))) static void fail_grow(struct campaigns *cs
 void grow_atomic_cancel(struct campaigns *cs, const struct campaign *c)
 {
     campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
-    size_bound_set(cs->bound, campaign_bound(cs, false));
+    campaign_apply_bound(cs);
     turn_targets_away(cs, c);
     settle_jobs(cs, c);
 }
@@ -354,12 +353,11 @@ void grow_atomic_accept(struct campaigns *cs, const struct campaign *c)
 {
     struct gathered g;
 
-    size_bound_set(cs->bound, campaign_bound(cs, false));
+    campaign_apply_bound(cs);
     g = look_at_all(cs, c);
     if (g.missing + g.reported == 0) { /* C7: terminal by the answer, no event */
         campaign_end(cs, c, CAMPAIGN_EV_NOBODY);
         return;
     }
-    jobs_kick(cs->jobs);
     campaign_tell(cs, API_EVENT_CAMPAIGN_ACCEPTED, c);
 }

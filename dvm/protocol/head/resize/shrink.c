@@ -75,7 +75,7 @@ static bool others_remove(const struct campaigns *cs, const struct campaign *c)
 void shrink_accept(struct campaigns *cs, const struct campaign *c)
 {
     drain_members(cs, c);
-    size_bound_set(cs->bound, campaign_bound(cs, false));
+    campaign_apply_bound(cs);
     if (nobody_there(c) && !others_remove(cs, c)) { /* C7: terminal by the answer, no event */
         campaign_end(cs, c, CAMPAIGN_EV_NOBODY);
         return;
@@ -138,7 +138,7 @@ static void start_removing(struct campaigns *cs, const struct campaign *c)
     }
     campaign_enter(cs, c, (struct record_campaign_step){.event = CAMPAIGN_EV_DRAINED});
     campaign_note_targets(cs, c, now, c->ntargets);
-    size_bound_set(cs->bound, campaign_bound(cs, false));
+    campaign_apply_bound(cs);
     fence_raise(cs->fence, campaign_fence_name(c, name), count);
     campaign_tell(cs, API_EVENT_CAMPAIGN_CHANGED, c);
     if (count)
@@ -207,7 +207,7 @@ void shrink_step(struct campaigns *cs, const struct campaign *c)
 void shrink_cancel(struct campaigns *cs, const struct campaign *c)
 {
     campaign_end(cs, c, CAMPAIGN_EV_CANCEL);
-    size_bound_set(cs->bound, campaign_bound(cs, false));
+    campaign_apply_bound(cs);
     for (size_t i = 0; i < c->ntargets; i++) {
         const struct member *m =
             roster_find(cs->roster, c->targets[i].id.vpid, c->targets[i].id.epoch);
@@ -215,5 +215,4 @@ void shrink_cancel(struct campaigns *cs, const struct campaign *c)
         if (m && m->state == MEMBER_DRAINING && !campaign_names(cs, c->targets[i].id.vpid))
             roster_step(cs->roster, m, MEMBER_EV_CANCEL);
     }
-    jobs_kick(cs->jobs);
 }
