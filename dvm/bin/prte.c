@@ -6,11 +6,9 @@
  *
  * Order: find_verb(), then parse_args(), which refuses options that the verb does not take, then
  * the verb's function. `run` starts a DVM in a new directory of $TMPDIR or /tmp, runs prun in it as
- * a child, and ends the DVM. Its exit code is prun's, or 128 and the signal.
+ * a child, and ends the DVM (dvm/tools/ldvm/run.c). Its exit code is prun's, or 128 and the signal.
  *
- * Failures and limits: a wrong command line gives 2, any other error 1. `run` ignores SIGINT once
- * the DVM is ready, so that prun handles it. SIGTERM and SIGHUP end prte itself, and the DVM then
- * stays until `prte stop --dvm DIR`. */
+ * Failures and limits: a wrong command line gives 2, any other error 1. */
 #include "api/faults.h"
 #include "base/buf/buf.h"
 #include "base/conf/number.h"
@@ -23,13 +21,10 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <libgen.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define SECONDS_MAX 86400u
@@ -70,7 +65,8 @@ static const char help[] =
     "                        SIGKILL 2 s later\n"
     "      --deadline S      let running jobs go on for up to S seconds (default: 0)\n"
     "\n"
-    "prte run                run one job in a DVM of its own; exits with the code of the job\n"
+    "prte run                run one job in a DVM of its own; exits with the code of the job. A\n"
+    "                        signal ends both, and gives 128 + its number\n"
     "  -n, --members N       number of members (default: 1)\n"
     "\n"
     "Limits of faults, for start and run, with up to three decimals:\n"
@@ -189,17 +185,23 @@ static char *dir_of(const struct args *a)
     return full;
 }
 
+static struct ldvm_start_opts start_opts(const struct args *a)
+{
+    return (struct ldvm_start_opts){.members = (uint32_t)a->members,
+                                    .slots = (uint32_t)a->slots,
+                                    .radix = (uint32_t)a->radix,
+                                    .faults = a->faults};
+}
+
 static struct procs *start_members(const struct args *a, const char *dir, bool catch,
                                    struct err *err)
 {
-    struct ldvm_start_opts o = {.dir = dir,
-                                .members = (uint32_t)a->members,
-                                .slots = (uint32_t)a->slots,
-                                .radix = (uint32_t)a->radix,
-                                .faults = a->faults};
+    struct ldvm_start_opts o = start_opts(a);
     FREE_AUTO char *log = NULL;
-    struct procs *p = ldvm_start(&o, catch, &log, err);
+    struct procs *p;
 
+    o.dir = dir;
+    p = ldvm_start(&o, catch, &log, err);
     if (!p && log[0])
         fprintf(stderr, "%s", log);
     return p;
@@ -257,63 +259,17 @@ static int do_stop(const struct args *a, struct err *err)
     return ldvm_stop(dir, (int64_t)a->deadline_s, err);
 }
 
-/* prun stands beside this program; the arguments are prun's own. */
-static int run_prun(const struct args *a, const char *dir, struct err *err)
-{
-    char **argv = xcalloc((size_t)a->nrest + 4, sizeof(*argv));
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    int status = 0;
-    pid_t pid;
-
-    self[n > 0 ? n : 0] = '\0';
-    argv[0] = xasprintf("%s/prun", dirname(self));
-    argv[1] = "--dvm";
-    argv[2] = (char *)dir;
-    memcpy(argv + 3, a->rest, (size_t)a->nrest * sizeof(*argv));
-    pid = fork();
-    if (pid == 0) {
-        execv(argv[0], argv);
-        fprintf(stderr, "prte: executing %s: %s\n", argv[0], strerror(errno));
-        _exit(EXIT_FAILURE);
-    }
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    free(argv[0]);
-    free(argv);
-    if (pid < 0)
-        return err_sys(err, errno, "starting prun");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 static int do_run(const struct args *a, struct err *err)
 {
+    struct ldvm_start_opts o = start_opts(a);
     const char *tmp = getenv("TMPDIR");
-    FREE_AUTO char *dir = NULL;
-    struct procs *p;
-    struct err why = {0};
-    int code;
 
     if (!a->nrest)
         return usage_error(err, "run needs a program after '--'");
     tmp = tmp && *tmp ? tmp : "/tmp";
     if (*tmp != '/')
         return usage_error(err, "$TMPDIR: '%s' is not an absolute path", tmp);
-    dir = xasprintf("%s/dvm-run-XXXXXX", tmp);
-    if (!mkdtemp(dir))
-        return err_sys(err, errno, "making %s", dir);
-    p = start_members(a, dir, false, err);
-    if (!p) {
-        rmdir(dir);
-        return -1;
-    }
-    /* Ctrl-C belongs to prun, which is in the same group; this program stays to clean up. */
-    signal(SIGINT, SIG_IGN);
-    code = run_prun(a, dir, err);
-    procs_destroy(p);
-    if (ldvm_stop(dir, 0, &why) < 0)
-        cli_fail("prte", EXIT_FAILURE, &why);
-    return code;
+    return ldvm_run(&o, tmp, a->rest, err);
 }
 
 static const struct verb verbs[] = {

@@ -185,7 +185,7 @@ void proc_tree_read(struct proc_tree *t, pid_t root, proc_tree_skip_fn *skip, co
             add_children(t, pid);
         else
             add_children_by_parents(t, pid, &p);
-        if (!done)
+        if (!done && skip)
             drop_skipped(t, skip, arg);
     }
     proc_tree_free(&p.all);

@@ -15,9 +15,9 @@ struct proc_tree {
     size_t cap;
 };
 
-/* All descendants of root, without those children of it that skip() names, and without their
- * descendants. Zombies are included. A process that is created or orphaned during the walk can be
- * missed: walk again to find all. */
+/* All descendants of root, without those children of it that skip() names (NULL: none), and without
+ * their descendants. Zombies are included. A process that is created or orphaned during the walk
+ * can be missed: walk again to find all. */
 typedef bool proc_tree_skip_fn(pid_t child, const void *arg);
 void proc_tree_read(struct proc_tree *t, pid_t root, proc_tree_skip_fn *skip, const void *arg);
 void proc_tree_free(struct proc_tree *t); /* also for the cleanup attribute */

@@ -15,6 +15,14 @@ struct ldvm_start_opts {
     uint32_t slots; /* of each member */
     uint32_t radix;
     struct api_faults faults;
+    int peer; /* taken: a socket to a program for which the DVM exists; 0: none */
+};
+
+/* Words of the peer, each one byte. The end of the peer means LDVM_HURRY. */
+enum ldvm_word {
+    LDVM_END = 'e',   /* end the DVM */
+    LDVM_HURRY = 'h', /* within some 5 s */
+    LDVM_KILL = 'k',  /* now */
 };
 
 /* Creates directory and certificates, starts head and members, waits until all are wired.
@@ -23,9 +31,16 @@ struct ldvm_start_opts {
  * failed. */
 struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, char **log,
                          struct err *err);
-/* Waits until the head has ended. A signal ends the DVM as ldvm_stop() does, a second one kills it.
+/* Waits until the head has ended. A signal ends the DVM as ldvm_stop() does, a second one kills it;
+ * so do words of the peer.
  * Reports each daemon that ends on standard error. Removes the directory. */
 int ldvm_attend(struct procs *p, const char *dir, struct err *err)
+    __attribute__((warn_unused_result));
+
+/* Starts a DVM in a new directory of `tmp`, runs prun with `args` (NULL-terminated) in it, and ends
+ * the DVM, also when this program is killed (keeper.c). o->dir and o->peer are not read. Returns
+ * the exit code: that of prun, 128 and the signal that has ended this program's wait, or -1. */
+int ldvm_run(const struct ldvm_start_opts *o, const char *tmp, char *const *args, struct err *err)
     __attribute__((warn_unused_result));
 
 /* Ends the DVM of `dir` in any state: by its head if that answers, else by signals. */

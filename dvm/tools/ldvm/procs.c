@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Watches the daemons of a local DVM by pidfds, and signals them.
  *
- * In: processes that procs_start.c has started or that procs_adopt() takes over, and signals of
- * this program. Out: procs_next() gives one event at a time: a process has ended, a signal has
- * come, or the time has passed.
+ * In: processes that procs_start.c has started or that procs_adopt() takes over, signals of this
+ * program, and words of another program at the far end of a socket. Out: procs_next() gives one
+ * event at a time: a process has ended, a signal or a word has come, or the time has passed.
  *
  * Invariants: an ended process is reported once and then forgotten. A child of this program is
  * reaped before its report, so its wait status is known. Signals go to pidfds, so a later process
@@ -15,6 +15,7 @@
 #include "dvm/tools/ldvm/procs.h"
 
 #include "base/buf/buf.h"
+#include "dvm/host/spawner/proc_tree.h"
 #include "dvm/tools/ldvm/procs_private.h"
 
 #include <errno.h>
@@ -31,6 +32,8 @@
 #include <unistd.h>
 #include <utlist.h>
 
+#define DESCENDANTS_MS 10 /* between two walks over the descendants */
+
 struct proc {
     uint32_t vpid;
     pid_t pid;
@@ -41,8 +44,10 @@ struct proc {
 
 struct procs {
     int epoll;
-    int signals; /* -1: not caught */
-    int kept;    /* -1: none */
+    int signals;     /* -1: not caught */
+    sigset_t caught; /* by it */
+    int peer;        /* -1: none */
+    int kept;        /* -1: none */
     struct proc *list;
     size_t n;
 };
@@ -56,19 +61,45 @@ static int watch_fd(struct procs *p, int fd, void *tag, struct err *err)
     return 0;
 }
 
+static bool is_ignored(int signum)
+{
+    struct sigaction now;
+
+    return sigaction(signum, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+void procs_signals(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    if (!is_ignored(SIGHUP)) /* nohup */
+        sigaddset(set, SIGHUP);
+    if (!is_ignored(SIGQUIT))
+        sigaddset(set, SIGQUIT);
+}
+
 static int catch_them(struct procs *p, struct err *err)
 {
-    sigset_t set;
-
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGHUP);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    procs_signals(&p->caught);
+    sigprocmask(SIG_BLOCK, &p->caught, NULL);
+    p->signals = signalfd(-1, &p->caught, SFD_CLOEXEC | SFD_NONBLOCK);
     if (p->signals < 0)
         return err_sys(err, errno, "signalfd");
     return watch_fd(p, p->signals, NULL, err);
+}
+
+int procs_catch(struct procs *p, int signum, struct err *err)
+{
+    sigaddset(&p->caught, signum);
+    sigprocmask(SIG_BLOCK, &p->caught, NULL);
+    return signalfd(p->signals, &p->caught, 0) < 0 ? err_sys(err, errno, "signalfd") : 0;
+}
+
+int procs_watch_peer(struct procs *p, int fd, struct err *err)
+{
+    p->peer = fd;
+    return watch_fd(p, fd, &p->peer, err);
 }
 
 struct procs *procs_create(bool catch_signals, struct err *err)
@@ -76,6 +107,7 @@ struct procs *procs_create(bool catch_signals, struct err *err)
     struct procs *p = xcalloc(1, sizeof(*p));
 
     p->signals = -1;
+    p->peer = -1;
     p->kept = -1;
     p->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (p->epoll < 0) {
@@ -110,6 +142,8 @@ void procs_destroy(struct procs *p)
         close(p->signals);
     if (p->epoll >= 0)
         close(p->epoll);
+    if (p->peer >= 0)
+        close(p->peer);
     if (p->kept >= 0)
         close(p->kept);
     free(p);
@@ -183,6 +217,19 @@ static void read_end(struct procs *p, struct proc *x, struct procs_event *e)
     forget_proc(p, x);
 }
 
+/* Its last word is 0: the far end is closed. */
+static void read_peer(struct procs *p, struct procs_event *e)
+{
+    char word = 0;
+    ssize_t n = read(p->peer, &word, 1);
+
+    if (n < 0 && (errno == EINTR || errno == EAGAIN))
+        return;
+    *e = (struct procs_event){.kind = PROCS_PEER, .word = n == 1 ? word : 0};
+    if (!e->word)
+        (void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->peer, NULL);
+}
+
 int64_t procs_now_ms(void)
 {
     struct timespec now;
@@ -213,7 +260,9 @@ int procs_next(struct procs *p, int timeout_ms, struct procs_event *e, struct er
         return err_sys(err, errno, "epoll_wait");
     if (n == 0)
         return 0;
-    if (ev.data.ptr) {
+    if (ev.data.ptr == &p->peer) {
+        read_peer(p, e);
+    } else if (ev.data.ptr) {
         read_end(p, ev.data.ptr, e);
     } else if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         e->kind = PROCS_SIGNAL;
@@ -231,12 +280,23 @@ bool procs_all_end(struct procs *p, int timeout_ms, procs_end_fn *tell, void *ar
     while (procs_living(p) && (left = left_ms(until_ms)) > 0) {
         if (procs_next(p, left, &e, NULL) < 0)
             return false;
-        if (e.kind == PROCS_SIGNAL)
+        if (procs_is_request(&e))
             break;
         if (e.kind == PROCS_ENDED && tell)
             tell(arg, e.vpid);
     }
     return procs_living(p) == 0;
+}
+
+size_t procs_requests(const struct procs *p, struct pollfd out[PROCS_REQUESTS])
+{
+    size_t n = 0;
+
+    if (p->signals >= 0)
+        out[n++] = (struct pollfd){.fd = p->signals, .events = POLLIN};
+    if (p->peer >= 0)
+        out[n++] = (struct pollfd){.fd = p->peer, .events = POLLIN};
+    return n;
 }
 
 void procs_kill(struct procs *p, int signum)
@@ -248,6 +308,29 @@ void procs_kill(struct procs *p, int signum)
         /* By pidfd, so a later process with the same number is never signalled. */
         (void)syscall(SYS_pidfd_send_signal, x->pidfd, signum, NULL, 0);
     }
+}
+
+bool procs_kill_descendants(int timeout_ms)
+{
+    int64_t until_ms = procs_now_ms() + timeout_ms;
+    size_t living;
+
+    do {
+        PROC_TREE_AUTO struct proc_tree t = {0};
+        struct proc_stat st;
+
+        living = 0;
+        proc_tree_read(&t, getpid(), NULL, NULL);
+        for (size_t i = 0; i < t.n; i++) {
+            if (!proc_tree_stat(t.pids[i], &st) || st.state == 'Z')
+                continue;
+            living++;
+            kill(t.pids[i], SIGKILL);
+        }
+        if (living)
+            poll(NULL, 0, DESCENDANTS_MS); /* the kernel ends them, and gives this process more */
+    } while (living && procs_now_ms() < until_ms);
+    return living == 0;
 }
 
 char *procs_event_text(const struct procs_event *e)

@@ -10,9 +10,9 @@
  * are written down as soon as they are known. When a server has ended, its members are children of
  * this program, which watches them by pidfds (procs.c).
  *
- * Failures: prted cannot be executed, a server ends too soon, or it reports no further member for
- * REPORT_MS and is killed. Members that exist are added also after an error, so that the caller can
- * end them. */
+ * Failures: prted cannot be executed, a server ends too soon, or it is killed: at a request of the
+ * user, or when it has reported no further member for REPORT_MS. Members that exist are added also
+ * after an error, so that the caller can end them. */
 #include "dvm/tools/ldvm/procs.h"
 
 #include "base/buf/buf.h"
@@ -170,6 +170,7 @@ struct server {
     pid_t pid;     /* 0: not started */
     FILE *from;
     bool late; /* it was killed, since it reported nothing */
+    bool cut;  /* it was killed, since the user wants no DVM any more */
 };
 
 static int start_server(const struct ldvm *l, struct server *s, const struct ldvm_ports *ports,
@@ -205,29 +206,34 @@ static char *show_unreported(void *arg)
                : xasprintf("the daemons of vpids %u-%u to be started", s->next, s->last);
 }
 
-/* Waits until it has reported a member or ended. */
-static void wait_report(struct server *s)
+/* Waits until it has reported a member or ended. A killed one ends soon. */
+static void wait_report(const struct procs *p, struct server *s)
 {
     struct cli_limit l = cli_limit_begin(cli_now_ms(), REPORT_MS, show_unreported, s);
-    struct pollfd p = {.fd = fileno(s->from), .events = POLLIN};
+    struct pollfd fds[1 + PROCS_REQUESTS] = {{.fd = fileno(s->from), .events = POLLIN}};
+    size_t n = 1 + (s->cut ? 0 : procs_requests(p, fds + 1));
     int step_ms;
 
     while ((step_ms = cli_limit_step(&l, cli_now_ms())) > 0) {
-        if (poll(&p, 1, step_ms) > 0)
-            return;
+        if (poll(fds, n, step_ms) <= 0)
+            continue;
+        s->cut = s->cut || !fds[0].revents;
+        if (s->cut)
+            kill(s->pid, SIGKILL);
+        return;
     }
     s->late = true;
     kill(s->pid, SIGKILL);
 }
 
 /* The process of the next member; 0: the server has not reported it. */
-static pid_t read_member(struct server *s)
+static pid_t read_member(const struct procs *p, struct server *s)
 {
     char line[32];
     char *end;
     long pid;
 
-    wait_report(s);
+    wait_report(p, s);
     if (s->late || !fgets(line, sizeof(line), s->from) || strtoul(line, &end, 10) != s->next ||
         *end != ' ')
         return 0;
@@ -240,7 +246,7 @@ static int add_members(struct procs *p, const struct ldvm *l, struct server *s, 
 {
     pid_t pid;
 
-    while (s->next <= s->last && (pid = read_member(s)) > 0) {
+    while (s->next <= s->last && (pid = read_member(p, s)) > 0) {
         if (add_daemon(p, l, s->next, pid, err) < 0)
             return -1;
         s->next++;
@@ -262,7 +268,8 @@ static int end_server(struct server *s, struct err *err)
         if (errno != EINTR)
             return err_sys(err, errno, "the process that forks daemons");
     }
-    text = s->late ? xasprintf("has not reported vpid %u for %d s", s->next, REPORT_MS / 1000)
+    text = s->late  ? xasprintf("has not reported vpid %u for %d s", s->next, REPORT_MS / 1000)
+           : s->cut ? xstrdup("was interrupted")
            : e.wait_status      ? procs_event_text(&e)
            : s->next <= s->last ? xasprintf("has not reported vpid %u", s->next)
                                 : NULL;
@@ -311,12 +318,13 @@ int procs_start_members(struct procs *p, const struct ldvm *l, const uint32_t *v
                         const struct ldvm_ports *ports, struct err *err)
 {
     FREE_AUTO struct server *servers = xcalloc(n, sizeof(*servers));
+    int before = 0;
     int rc;
 
     /* When a server ends, its members become children of this process, which can wait for them. */
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+    if (prctl(PR_GET_CHILD_SUBREAPER, &before) < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
         return err_sys(err, errno, "becoming the subreaper");
     rc = run_servers(p, l, servers, plan_servers(vpids, n, servers), ports, err);
-    prctl(PR_SET_CHILD_SUBREAPER, 0);
+    prctl(PR_SET_CHILD_SUBREAPER, before);
     return rc;
 }

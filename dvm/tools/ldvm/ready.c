@@ -8,10 +8,10 @@
  * ldvm_head_open() opens the event stream. ldvm_wait_wired() then reads the members once, and
  * events until none is missing. A member that is lost or departs counts as missing again.
  *
- * Failures: the end of a watched daemon (ECHILD) or a signal (EINTR) ends the wait. So do START_MS
- * until the head listens, START_MS in which no further member is wired, and the end of the event
- * stream. The message names the members that are missing. Nothing is ended or removed here; that is
- * the caller's part. */
+ * Failures: the end of a watched daemon (ECHILD) or a request of the user (EINTR) ends the wait. So
+ * do START_MS until the head listens, START_MS in which no further member is wired, and the end of
+ * the event stream. The message names the members that are missing. Nothing is ended or removed
+ * here; that is the caller's part. */
 #include "dvm/tools/ldvm/ready.h"
 
 #include "base/buf/buf.h"
@@ -68,7 +68,7 @@ static int on_procs(struct procs *p, const char *what, struct err *err)
 
     if (procs_next(p, 0, &e, err) < 0)
         return -1;
-    if (e.kind == PROCS_SIGNAL)
+    if (procs_is_request(&e))
         return err_code(err, EINTR, "interrupted %s", what);
     if (e.kind == PROCS_ENDED) {
         FREE_AUTO char *text = procs_event_text(&e);

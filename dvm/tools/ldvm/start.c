@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Starts a local DVM as a whole or not at all, and serves one in the foreground.
  *
- * In: directory, size and limits; in the foreground, ends of daemons and signals. Out: the
- * processes of a DVM whose members are all wired; later the removal of its directory.
+ * In: directory, size and limits; in the foreground, ends of daemons, signals and words of a peer
+ * (keeper.c). Out: the processes of a DVM whose members are all wired; later the removal of its
+ * directory.
  *
  * Order of a start: lock, directory, certificates, head, its port, members, all wired, supervisor.
  * The lock is held until the DVM is ready or removed. A DVM with a living daemon is refused by
@@ -16,7 +17,10 @@
  * that blocks. If it fails, or the head has not ended in time, ldvm_finish() ends all daemons. A
  * further signal sends SIGKILL. When the head has ended for good, so has its supervisor, and
  * ldvm_finish() ends the rest; a signal ends its patience. If the supervisor was killed, the head's
- * end counts. */
+ * end counts.
+ *
+ * A peer that is in a hurry, or has ended, is the same as a signal, but all processes have HURRY_MS
+ * to end. Then all descendants of this program get SIGKILL. */
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/certs.h"
@@ -26,6 +30,7 @@
 #include "dvm/tools/ldvm/supervisor.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
@@ -35,6 +40,8 @@
 
 #define TAIL_BYTES 2048
 #define KILLED_MS 10000
+#define HURRY_MS 2500 /* more than the grace of a job's ranks; with SWEEP_MS less than 5 s */
+#define SWEEP_MS 2000
 #define ASKER (UINT32_MAX - 1) /* stands for the vpid of the process that asks the head to end */
 
 /* prted stands beside this program. */
@@ -119,6 +126,19 @@ static int start_supervisor(struct procs *p, const struct ldvm *l, uint32_t memb
     return pid < 0 ? -1 : procs_add(p, SUPERVISOR_VPID, pid, true, err);
 }
 
+/* Of a start that has failed. Members that no server has reported are descendants too. */
+static void kill_started(struct procs *p)
+{
+    int64_t until_ms = procs_now_ms() + KILLED_MS;
+    struct procs_event e;
+
+    procs_kill(p, SIGKILL);
+    (void)procs_kill_descendants(SWEEP_MS);
+    while (procs_living(p) && procs_now_ms() < until_ms &&
+           procs_next(p, (int)(until_ms - procs_now_ms()), &e, NULL) == 0)
+        ;
+}
+
 struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, char **log,
                          struct err *err)
 {
@@ -131,7 +151,7 @@ struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, ch
     if (fill_options(o, &l, err) < 0 || (lock = ldvm_lock(l.dir, err)) < 0)
         return NULL;
     p = procs_create(catch_signals, err);
-    if (!p || ldvm_make(&l, err) < 0)
+    if (!p || (o->peer && procs_watch_peer(p, o->peer, err) < 0) || ldvm_make(&l, err) < 0)
         goto error;
     if (ldvm_certs(&l, err) == 0 && start_all(p, &l, o->members, err) == 0 &&
         start_supervisor(p, &l, o->members, err) == 0) {
@@ -140,8 +160,7 @@ struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, ch
     }
     free(*log);
     *log = log_tail(l.dir, o->members);
-    procs_kill(p, SIGKILL);
-    (void)procs_all_end(p, KILLED_MS, NULL, NULL);
+    kill_started(p);
     if (ldvm_remove(l.dir, &left) < 0)
         fprintf(stderr, "prte: %s\n", left.msg);
 error:
@@ -152,10 +171,11 @@ error:
 
 /* --- the foreground */
 
-static int ask_to_end(const char *dir, struct err *err)
+static int ask_to_end(const char *dir, bool hurry, struct err *err)
 {
     CLI_WHERE_AUTO struct cli_where w = {.named = true};
-    struct cli_limit l = ldvm_stop_limit(dir);
+    struct cli_limit l =
+        hurry ? cli_limit_begin(cli_now_ms(), HURRY_MS, NULL, NULL) : ldvm_stop_limit(dir);
     struct cli_conn *c;
     int rc;
 
@@ -170,7 +190,7 @@ static int ask_to_end(const char *dir, struct err *err)
 }
 
 /* ASKER ends with 0 when the head has ended. */
-static int start_asker(struct procs *p, const char *dir, struct err *err)
+static int start_asker(struct procs *p, const char *dir, bool hurry, struct err *err)
 {
     struct err why = {0};
     pid_t pid = fork();
@@ -178,9 +198,10 @@ static int start_asker(struct procs *p, const char *dir, struct err *err)
     if (pid < 0)
         return err_sys(err, errno, "fork");
     if (pid == 0) {
-        if (ask_to_end(dir, &why) == 0)
+        if (ask_to_end(dir, hurry, &why) == 0)
             _exit(EXIT_SUCCESS);
-        fprintf(stderr, "prte: %s\n", why.msg);
+        if (!hurry)
+            fprintf(stderr, "prte: %s\n", why.msg);
         _exit(EXIT_FAILURE);
     }
     return procs_add(p, ASKER, pid, true, err);
@@ -196,20 +217,44 @@ static void kill_all(struct procs *p, const char *dir)
     procs_kill(p, SIGKILL);
 }
 
-/* Whether this program waits further: for the supervisor, or for the head if that has none. */
+/* Whether this program waits further: for the supervisor, or for the head if that has none; in a
+ * hurry for all. */
 struct attended {
     bool supervised, head;
     bool late; /* the head was asked to end, and has not ended: it is not waited for any more */
+    int ends;  /* how often the user has asked for the end */
+    int64_t hurry_at_ms; /* 0: no hurry */
 };
 
-static void on_signal(struct procs *p, const char *dir, struct attended *a, int times)
+static void on_end_request(struct procs *p, const char *dir, struct attended *a)
 {
     struct err err = {0};
 
-    if (times > 1)
+    if (++a->ends > 1)
         kill_all(p, dir);
     else
-        a->late = start_asker(p, dir, &err) < 0;
+        a->late = start_asker(p, dir, a->hurry_at_ms > 0, &err) < 0;
+}
+
+/* Nobody needs messages any more, and a full pipe would block them. */
+static void close_messages(void)
+{
+    int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    if (fd >= 0)
+        dup2(fd, STDERR_FILENO);
+}
+
+static void on_peer(struct procs *p, const char *dir, struct attended *a, char word)
+{
+    if (!word)
+        close_messages();
+    if (word == LDVM_KILL)
+        a->hurry_at_ms = procs_now_ms();
+    else if (word != LDVM_END && !a->hurry_at_ms)
+        a->hurry_at_ms = procs_now_ms() + HURRY_MS;
+    if (!a->ends)
+        on_end_request(p, dir, a);
 }
 
 static void on_end(struct procs *p, const struct procs_event *e, struct attended *a)
@@ -220,7 +265,7 @@ static void on_end(struct procs *p, const struct procs_event *e, struct attended
         a->supervised = false;
     } else if (e->vpid == ASKER) {
         a->late = e->wait_status != 0;
-    } else if (!e->own || e->wait_status) {
+    } else if (!a->hurry_at_ms && (!e->own || e->wait_status)) {
         fprintf(stderr, "prte: the daemon of vpid %u %s\n", e->vpid, text);
     }
     if (e->vpid == 0)
@@ -238,24 +283,42 @@ static int watch_head(struct procs *p, const char *dir, struct attended *a, stru
     return procs_adopt(p, &head, err);
 }
 
+static bool is_attending(const struct procs *p, const struct attended *a)
+{
+    if (a->hurry_at_ms)
+        return procs_living(p) > 0 && procs_now_ms() < a->hurry_at_ms;
+    return !a->late && (a->supervised || a->head);
+}
+
+static int attend_event(struct procs *p, const char *dir, struct attended *a, struct err *err)
+{
+    int64_t left_ms = a->hurry_at_ms ? a->hurry_at_ms - procs_now_ms() : -1;
+    struct procs_event e;
+
+    if (procs_next(p, a->hurry_at_ms && left_ms < 0 ? 0 : (int)left_ms, &e, err) < 0)
+        return -1;
+    if (e.kind == PROCS_SIGNAL)
+        on_end_request(p, dir, a);
+    else if (e.kind == PROCS_PEER)
+        on_peer(p, dir, a, e.word);
+    else if (e.kind == PROCS_ENDED)
+        on_end(p, &e, a);
+    if (e.kind == PROCS_ENDED && e.vpid == SUPERVISOR_VPID)
+        return watch_head(p, dir, a, err);
+    return 0;
+}
+
 int ldvm_attend(struct procs *p, const char *dir, struct err *err)
 {
     struct attended a = {.supervised = true, .head = true};
     struct cli_limit l;
-    int signals = 0;
 
-    while (!a.late && (a.supervised || a.head)) {
-        struct procs_event e;
-
-        if (procs_next(p, -1, &e, err) < 0)
-            return -1;
-        if (e.kind == PROCS_SIGNAL)
-            on_signal(p, dir, &a, ++signals);
-        else if (e.kind == PROCS_ENDED)
-            on_end(p, &e, &a);
-        if (e.kind == PROCS_ENDED && e.vpid == SUPERVISOR_VPID && watch_head(p, dir, &a, err) < 0)
+    while (is_attending(p, &a)) {
+        if (attend_event(p, dir, &a, err) < 0)
             return -1;
     }
+    if (a.hurry_at_ms)
+        (void)procs_kill_descendants(SWEEP_MS);
     l = ldvm_stop_limit(dir);
-    return ldvm_finish(dir, p, a.late ? NULL : &l, err);
+    return ldvm_finish(dir, p, a.late || a.hurry_at_ms ? NULL : &l, err);
 }

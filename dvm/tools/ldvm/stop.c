@@ -7,7 +7,7 @@
  * the deadline of the jobs and CLI_SHUTDOWN_MS from the request on to end by itself. When the head
  * has ended, the others have LEAVE_MS, but not more than is left. Then the supervisor is ended, so
  * that it starts no other head. All processes that remain at the limit get SIGTERM together, and
- * SIGKILL TERM_MS later.
+ * SIGKILL TERM_MS later. These processes are spawners: their daemons have ORPHANS_MS more.
  *
  * After a second the user is told which daemons live and what the limit is.
  *
@@ -27,6 +27,7 @@
 #define LEAVE_MS 10000 /* a daemon that leaves ends within this time, unless it hangs */
 #define TERM_MS 2000
 #define KILL_MS 5000
+#define ORPHANS_MS 3000 /* a daemon without its spawner ends within this time, unless it hangs */
 
 /* Shared by all processes that are waited for one after the other. */
 struct ending {
@@ -48,7 +49,7 @@ static int adopt_all(struct procs *p, const char *dir, struct err *err)
     return 0;
 }
 
-/* A signal to this program ends the user's patience. */
+/* A request of the user ends their patience. */
 static bool wait_own_ends(struct procs *p, struct cli_limit *l)
 {
     int step_ms;
@@ -56,7 +57,7 @@ static bool wait_own_ends(struct procs *p, struct cli_limit *l)
     while (procs_living(p) && (step_ms = cli_limit_step(l, cli_now_ms())) > 0) {
         struct procs_event e;
 
-        if (procs_next(p, step_ms, &e, NULL) < 0 || e.kind == PROCS_SIGNAL)
+        if (procs_next(p, step_ms, &e, NULL) < 0 || procs_is_request(&e))
             cli_limit_shorten(l, cli_now_ms(), 0);
     }
     return procs_living(p) == 0;
@@ -130,9 +131,12 @@ static int end_processes(const char *dir, struct procs *own, struct ending *e, s
     if (end_supervisor(dir, err) == 0 && (!own || end_all(own, e, err) == 0) &&
         adopt_all(others, dir, err) == 0)
         rc = end_all(others, e, err);
-    /* If spawners had to be killed, their daemons are still about to end. */
+    /* If spawners had to be killed, their daemons are still about to end: they kill what the ranks
+     * have left behind. */
     if (rc == 0)
         rc = adopt_all(others, dir, err);
+    if (procs_living(others))
+        *e->self = cli_limit_begin(cli_now_ms(), ORPHANS_MS, NULL, NULL);
     if (rc == 0)
         rc = end_all(others, e, err);
     procs_destroy(others);

@@ -149,10 +149,7 @@ static pid_t fork_blocked(void)
     sigset_t signals, before;
     pid_t pid;
 
-    sigemptyset(&signals);
-    sigaddset(&signals, SIGINT);
-    sigaddset(&signals, SIGTERM);
-    sigaddset(&signals, SIGHUP);
+    procs_signals(&signals);
     sigprocmask(SIG_BLOCK, &signals, &before);
     pid = fork();
     if (pid != 0)
