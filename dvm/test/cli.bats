@@ -224,6 +224,11 @@ refused() {
     DVM_SESSION_DIR=$BATS_TEST_TMPDIR/$(printf 'x%.0s' {1..100})
     run -1 "${bounded[@]}" "$bin/prte" start -n 1
     [[ "$output" == *"more than 107 bytes"* ]]
+    [ ! -e "$DVM_SESSION_DIR" ]
+    mkdir "$DVM_SESSION_DIR"
+    TMPDIR=$DVM_SESSION_DIR run -1 "${bounded[@]}" "$bin/prte" run -- true
+    [[ "$output" == *"more than 107 bytes"*"TMPDIR for 'prte run'"* ]]
+    [ -z "$(ls -A "$DVM_SESSION_DIR")" ]
 }
 
 @test "every program has a help text that names all its options, on standard output" {

@@ -36,6 +36,17 @@ teardown() { end_dvm; }
     [ -z "$(find "$DVM_SESSION_DIR/tls" -type f -perm /077)" ]
 }
 
+@test "a directory may have a long or strange name: certificates have one of their own" {
+    local name
+    for name in "$(printf 'x%.0s' {1..59})" $'two words, \xe9+"=\\/CN=x'; do
+        DVM_SESSION_DIR=$BATS_TEST_TMPDIR/${name//\//_}
+        start_dvm 1
+        [[ "$(view .cluster)" =~ ^local/[A-Za-z0-9._-]{1,40}-[0-9a-f]{8}$ ]]
+        [ "$(prun -n 1 sh -c 'echo up')" = up ]
+        prte stop
+    done
+}
+
 wired() { [ "$(view '[.members[] | select(.state == "wired")] | length')" = "$1" ]; }
 
 # start_beside COMMANDS: prte start of ten members, whose prted is a shell script: these commands, then prted itself. Standard

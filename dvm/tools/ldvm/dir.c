@@ -177,19 +177,6 @@ int ldvm_remove(const char *dir, struct err *err)
 
 /* --- making */
 
-static int check_length(const char *dir, struct err *err)
-{
-    struct sockaddr_un sa;
-    FREE_AUTO char *longest = ldvm_path(dir, LDVM_MEMBERS_MAX, CLI_SOCKET_NAME);
-
-    if (strlen(longest) < sizeof(sa.sun_path))
-        return 0;
-    return err_code(err, ENAMETOOLONG,
-                    "%s: sockets in it would have paths of more than %zu bytes; name a shorter "
-                    "directory with --dvm",
-                    dir, sizeof(sa.sun_path) - 1);
-}
-
 static bool is_empty(const char *dir)
 {
     DIR *d = opendir(dir);
@@ -203,11 +190,27 @@ static bool is_empty(const char *dir)
     return empty;
 }
 
+static int check_length(const char *dir, struct err *err)
+{
+    struct sockaddr_un sa;
+    FREE_AUTO char *longest = ldvm_path(dir, LDVM_MEMBERS_MAX, CLI_SOCKET_NAME);
+
+    if (strlen(longest) < sizeof(sa.sun_path))
+        return 0;
+    return err_code(
+        err, ENAMETOOLONG,
+        "%s: sockets in it would have paths of more than %zu bytes; a shorter directory "
+        "is needed (--dvm, $XDG_RUNTIME_DIR; $TMPDIR for 'prte run')",
+        dir, sizeof(sa.sun_path) - 1);
+}
+
 int ldvm_lock(const char *dir, struct err *err)
 {
     struct stat st;
     int fd;
 
+    if (check_length(dir, err) < 0)
+        return -1;
     if (mkdir(dir, 0700) < 0 && errno != EEXIST)
         return err_sys(err, errno, "making %s", dir);
     fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -277,7 +280,7 @@ int ldvm_make(const struct ldvm *l, struct err *err)
     json_t *o;
     int rc;
 
-    if (check_length(l->dir, err) < 0 || clear_old(l->dir, err) < 0)
+    if (clear_old(l->dir, err) < 0)
         return -1;
     o = json_pack("{s:s, s:s, s:i, s:i, s:o}", "cluster", l->cluster, "prted", l->prted, "slots",
                   (int)l->slots, "radix", (int)l->radix, "faults", encode_faults(&l->faults));

@@ -31,8 +31,8 @@ void ldvm_free(struct ldvm *l); /* also the cleanup attribute's function */
 #define LDVM_AUTO __attribute__((cleanup(ldvm_free)))
 
 /* Locks the DVM against other prte processes that start or resize it, until the descriptor is
- * closed. Creates the directory if needed. -1: another prte has the lock, or the directory is
- * not this user's. */
+ * closed. Creates the directory if needed. -1: another prte has the lock, the directory is not
+ * this user's, or its path is too long for the sockets in it. */
 int ldvm_lock(const char *dir, struct err *err) __attribute__((warn_unused_result));
 /* Fills the directory for `l` (all fields set), under the lock. Remains of a DVM without living
  * daemons are replaced. A living DVM, another user's directory, and a directory with other files

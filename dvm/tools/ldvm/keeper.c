@@ -29,7 +29,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,8 +68,8 @@ static int serve_prte(const struct ldvm_start_opts *o, int sock, struct err *err
     struct procs *p;
     int rc;
 
-    if (mkdir(o->dir, 0700) < 0)
-        return err_sys(err, errno, "making %s", o->dir);
+    if (access(o->dir, F_OK) == 0)
+        return err_code(err, EEXIST, "%s exists", o->dir);
     p = ldvm_start(o, true, &log, err);
     if (!p) {
         if (!is_gone(sock))

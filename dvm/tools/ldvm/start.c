@@ -39,6 +39,8 @@
 #include <unistd.h>
 
 #define TAIL_BYTES 2048
+#define CLUSTER_CHARS 40
+#define CLUSTER_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 #define KILLED_MS 10000
 #define HURRY_MS 2500 /* more than the grace of a job's ranks; with SWEEP_MS less than 5 s */
 #define SWEEP_MS 2000
@@ -64,16 +66,40 @@ static char *find_prted(struct err *err)
     return NULL;
 }
 
+/* FNV-1a */
+static uint32_t hash_text(const char *text)
+{
+    uint32_t h = 2166136261u;
+
+    while (*text)
+        h = (h ^ (unsigned char)*text++) * 16777619u;
+    return h;
+}
+
+/* The name stands in certificates, whose fields have 64 characters at most, and in JSON. So it has
+ * CLUSTER_CHARS of the directory's last part, and a hash if these do not say it all. */
+static char *name_cluster(const char *dir)
+{
+    const char *slash = strrchr(dir, '/');
+    const char *last = slash && slash[1] ? slash + 1 : "dvm";
+    FREE_AUTO char *plain = xasprintf("%.*s", CLUSTER_CHARS, last);
+
+    for (char *c = plain; *c; c++) {
+        if (!strchr(CLUSTER_PLAIN, *c))
+            *c = '_';
+    }
+    return strcmp(plain, last) == 0 ? xasprintf("local/%s", plain)
+                                    : xasprintf("local/%s-%08x", plain, hash_text(last));
+}
+
 static int fill_options(const struct ldvm_start_opts *o, struct ldvm *l, struct err *err)
 {
-    const char *slash = strrchr(o->dir, '/');
-
     *l = (struct ldvm){.slots = o->slots, .radix = o->radix, .faults = o->faults};
     l->prted = find_prted(err);
     if (!l->prted)
         return -1;
     l->dir = xstrdup(o->dir);
-    l->cluster = xasprintf("local/%s", slash && slash[1] ? slash + 1 : "dvm");
+    l->cluster = name_cluster(o->dir);
     return 0;
 }
 
