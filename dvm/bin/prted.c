@@ -53,6 +53,8 @@ static const char usage_text[] =
     "  --head HOST:PORT      the head's join port (members); an IPv6 address has brackets\n"
     "  --tls-dir DIR         directory with ca.crt, tls.crt, tls.key\n"
     "  --session-dir DIR     directory of the local socket and of the files of running jobs\n"
+    "  --dvm-dir DIR         where the programs of a rank look for their DVM (default: "
+    "--session-dir)\n"
     "  --host-name NAME      node name that applications see (default: the host's)\n"
     "  --address A[,B...]    where other daemons reach this one: up to 4 addresses or interfaces,\n"
     "                        in the order of their networks (default: $DVM_ADDRESSES, else\n"
@@ -155,6 +157,7 @@ enum {
     O_HEAD,
     O_TLS,
     O_SESSION,
+    O_DVM_DIR,
     O_HOST,
     O_ADDR,
     O_BIND,
@@ -186,6 +189,7 @@ static const struct option options[] = {{"role", 1, NULL, O_ROLE},
                                         {"head", 1, NULL, O_HEAD},
                                         {"tls-dir", 1, NULL, O_TLS},
                                         {"session-dir", 1, NULL, O_SESSION},
+                                        {"dvm-dir", 1, NULL, O_DVM_DIR},
                                         {"host-name", 1, NULL, O_HOST},
                                         {"address", 1, NULL, O_ADDR},
                                         {"bind", 1, NULL, O_BIND},
@@ -230,6 +234,9 @@ static int parse_text(struct cmdline *c, int opt, char *v, struct err *err)
         break;
     case O_SESSION:
         c->o.session_dir = v;
+        break;
+    case O_DVM_DIR:
+        c->o.dvm_dir = v;
         break;
     case O_HOST:
         c->o.host_name = v;

@@ -357,6 +357,7 @@ static int make_pmix(struct daemon *d, const struct spawner_handle *spawner, str
 {
     struct pmix_srv_opts o = {.host = d->opts.host_name,
                               .session_dir = d->opts.session_dir,
+                              .dvm_dir = d->opts.dvm_dir,
                               .vpid = d->opts.vpid,
                               .owns_cpus = topo_text_is_own(d->opts.cpus),
                               .topology = d->opts.topology,

@@ -23,6 +23,7 @@ struct daemon_opts {
     const char *tls_dir; /* ca.crt, tls.crt, tls.key */
     struct tls_ctx *tls; /* of tls_dir; the daemon takes it; NULL: the daemon reads the files */
     const char *session_dir;
+    const char *dvm_dir; /* NULL: session_dir; DVM_SESSION_DIR of ranks */
     size_t nbinds; /* 1 .. ADDRESSES_MAX; the control and the plain port are at the first one */
     const char *const *binds;
     int64_t drain_s;

@@ -862,6 +862,38 @@ keeper() { ps -eo pid=,ppid=,stat=,comm= | awk '$4 == "dvm-keeper" && $3 !~ /Z/ 
     [ "$code" -eq 7 ]
 }
 
+# --- tools inside a rank
+
+@test "prun, pstat and prte inside a rank find the rank's own DVM, whatever the user's environment says" {
+    local elsewhere=$BATS_TEST_TMPDIR/elsewhere
+    start_dvm 2 --slots 2
+    PATH=$bin:$PATH
+    local dir=$DVM_SESSION_DIR
+    [ "$(prun -n 1 prun -n 1 sh -c 'echo inner on $PMIX_HOSTNAME')" = "inner on node1" ]
+    [ "$(DVM_SESSION_DIR=$elsewhere prun --dvm "$dir" -x DVM_SESSION_DIR -n 1 prun -n 1 echo inner)" = inner ]
+    [ "$(prun -n 1 prun -n 1 prun -n 1 echo third)" = third ] # a rank of a rank's job
+    [[ "$(prun -n 1 pstat members)" == *node2* ]]
+    run -125 prun -n 1 prun --dvm "$elsewhere" -n 1 true # what is named counts
+    [[ "$output" == *"$elsewhere"* ]]
+    prun --dvm "$dir/2" -n 1 prun -n 1 true # submitted at a member
+    [ "$(prun -n 1 sh -c 'prte resize 1 > /dev/null; prun -n 1 echo smaller')" = smaller ]
+    run -122 prun -n 1 pterm # ends its own rank too
+    eventually no_daemons
+}
+
+@test "MPI: prun and mpirun inside a rank, before and after its MPI_Init" {
+    start_dvm 2 --slots 2
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    local inner
+    local -a inners=("$bin/prun -n 2")
+    [[ "$(mpirun --version 2> /dev/null)" != *"(Open MPI) 4"* ]] || inners+=("mpirun --oversubscribe -n 2")
+    for inner in "${inners[@]}"; do
+        [ "$(prun -n 1 sh -c "$inner $examples/mpi_hello" | grep -c '^hello from rank [01] of 2 ')" -eq 2 ]
+        run -0 prun -n 1 "$examples/mpi_nest" "$inner $examples/mpi_hello"
+        [ "$(grep -c '^hello from rank [01] of 2 ' <<< "$output")" -eq 2 ]
+    done
+}
+
 @test "pstat shows members, jobs and campaigns, and JSON as the control API" {
     start_dvm 2 --slots 1
     prun -n 1 true

@@ -178,7 +178,6 @@ static void put_command(char ***env, const struct job_app *app)
 void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank)
 {
     const struct job_launch *l = j->launch;
-    uint32_t slots = l->universe > l->nranks ? l->universe : l->nranks;
 
     put_default(env, "OMPI_MCA_schizo", "^orte,slurm,flux,jsm,alps");
     if (!owns_cpus(p, j, rank))
@@ -194,7 +193,7 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     put_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", j->node_size[l->rank_node[rank]]);
     put_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", j->ranks[rank].local_rank);
     put_number(env, "OMPI_COMM_WORLD_NODE_RANK", j->ranks[rank].local_rank);
-    put_number(env, "OMPI_UNIVERSE_SIZE", slots);
+    put_variable(env, "DVM_SESSION_DIR", xasprintf("DVM_SESSION_DIR=%s", p->dvm_dir));
     put_apps(env, l);
     put_command(env, &l->spec.apps[l->rank_app[rank]]);
 }

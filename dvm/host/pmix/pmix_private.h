@@ -195,6 +195,7 @@ struct pmix_srv {
     const struct pmix_pulls *pulls;
     char *host;
     char *session_dir;
+    char *dvm_dir;
     uint32_t vpid;
     bool owns_cpus;     /* as in pmix_srv_opts */
     uint32_t ncpus;     /* that this process may use */

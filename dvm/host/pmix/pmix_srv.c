@@ -72,6 +72,7 @@ static void srv_unref(struct pmix_srv *p)
         return;
     free(p->host);
     free(p->session_dir);
+    free(p->dvm_dir);
     free(p);
 }
 
@@ -365,6 +366,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->arg = arg;
     p->host = xstrdup(o->host);
     p->session_dir = xstrdup(o->session_dir);
+    p->dvm_dir = xstrdup(o->dvm_dir ? o->dvm_dir : o->session_dir);
     p->vpid = o->vpid;
     p->owns_cpus = o->owns_cpus;
     p->ncpus = count_cpus();

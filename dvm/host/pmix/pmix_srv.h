@@ -145,6 +145,7 @@ struct pmix_srv_opts {
     const char *host; /* this daemon's node name */
     const char
         *session_dir; /* for rendezvous files and job directories; exists, accessible to us only */
+    const char *dvm_dir; /* DVM_SESSION_DIR of ranks; NULL: session_dir */
     uint32_t vpid;
     bool owns_cpus; /* nobody else's processes run on the daemon's CPUs */
     /* The machine's, borrowed until pmix_srv_destroy(); NULL: the library reads its own, with

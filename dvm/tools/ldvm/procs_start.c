@@ -64,6 +64,7 @@ static struct args prted_args(const struct ldvm *l, uint32_t vpid, uint32_t memb
         add_arg(&a, "--head", xasprintf("127.0.0.1:%u", ports->join));
     add_arg(&a, "--tls-dir", xasprintf("%s/tls/%s", l->dir, head ? "head" : "member"));
     add_arg(&a, "--session-dir", xasprintf("%s/%u", l->dir, vpid));
+    add_arg(&a, "--dvm-dir", xstrdup(l->dir));
     add_arg(&a, "--host-name", xasprintf("node%u", vpid));
     if (!getenv("DVM_ADDRESSES")) /* prted reads it */
         add_arg(&a, "--address", xstrdup("127.0.0.1"));
