@@ -862,6 +862,23 @@ keeper() { ps -eo pid=,ppid=,stat=,comm= | awk '$4 == "dvm-keeper" && $3 !~ /Z/ 
     [ "$code" -eq 7 ]
 }
 
+@test "a DVM and its tools need no HOME and no entry of their user" {
+    start_as() {
+        "$@" "$bin/prte" start -n 1 --slots 2 --dvm "$stranger/d"
+        [ "$("$@" "$bin/prun" --dvm "$stranger/d" -n 2 "$examples/mpi_hello" | grep -c ' of 2 ')" -eq 2 ]
+        "$@" "$bin/pstat" --dvm "$stranger/d" members
+        "$@" "$bin/prte" stop --dvm "$stranger/d"
+        [ "$("$@" env TMPDIR="$stranger" "$bin/prte" run -- -n 1 echo alone)" = alone ]
+    }
+    local stranger=$BATS_TEST_TMPDIR/stranger
+    mkdir "$stranger"
+    start_as timeout --kill-after=10 "$limit" env -u HOME -u USER -u LOGNAME
+    ! getent passwd 12345
+    local -a unknown=(unshare --user --map-user=12345 --map-group=12345)
+    "${unknown[@]}" true || skip "this user may not make user namespaces"
+    start_as timeout --kill-after=10 "$limit" env -u HOME -u USER -u LOGNAME "${unknown[@]}"
+}
+
 # --- tools inside a rank
 
 @test "prun, pstat and prte inside a rank find the rank's own DVM, whatever the user's environment says" {

@@ -15,6 +15,7 @@
 
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -193,9 +194,16 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     put_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", j->node_size[l->rank_node[rank]]);
     put_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", j->ranks[rank].local_rank);
     put_number(env, "OMPI_COMM_WORLD_NODE_RANK", j->ranks[rank].local_rank);
+    if (p->needs_home)
+        put_default(env, "HOME", "/");
     put_variable(env, "DVM_SESSION_DIR", xasprintf("DVM_SESSION_DIR=%s", p->dvm_dir));
     put_apps(env, l);
     put_command(env, &l->spec.apps[l->rank_app[rank]]);
+}
+
+bool envdefault_needs_home(void)
+{
+    return getpwuid(geteuid()) == NULL;
 }
 
 bool envdefault_shares_host(const char *host)
