@@ -425,10 +425,15 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "$(view '.campaigns | length')" -eq 1 ]
 }
 
-@test "a release waits for the jobs there, or ends them if the rank requests it" {
+@test "a release of members that the job has not brought waits for other jobs there, and may not end them" {
     start_dvm 3 --slots 1
     hold_job other 1 --host 3
-    ask_begin release list=node3 reqid=gently enter next cancel reqid=gently wait next release nodes=1 kill=1 wait
+    ask_begin release nodes=1 kill=1 next release list=node3 timeout=1 next release list=node3 reqid=gently enter \
+        next cancel reqid=gently wait
+    next_line
+    [ "$line" = "alloc: NO-PERMISSIONS id=- reqid=- status=-" ]
+    next_line
+    [ "$line" = "alloc: NO-PERMISSIONS id=- reqid=- status=-" ]
     next_line
     [ "$line" = "alloc: SUCCESS id=alloc-1 reqid=gently status=Draining" ]
     [ "$(campaign alloc-1 '.waiting | length')" -eq 1 ]
@@ -437,8 +442,27 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
     [ "$line" = "alloc: SUCCESS id=alloc-1 reqid=gently status=Cancelled" ]
     next_line
     [ "$line" = "event: FAILED id=alloc-1 reqid=gently cause=JOB CANCELED text=-" ]
+    ask_end
+    release_job other 1
+    end_job other
+    [ "$code" -eq 0 ]
+    [ "$(view '.campaigns | length')" -eq 1 ]
+}
+
+@test "a release of a job's own extension ends other jobs there if the rank requests it; no other job's rank may" {
+    start_dvm 2 --slots 1
+    ask_begin extend nodes=1 wait enter next release id=alloc-1 kill=1 wait
     next_line
-    [ "$line" = "alloc: SUCCESS id=alloc-2 reqid=- status=Draining" ]
+    prte resize 3
+    next_line
+    [ "$line" = "event: READY id=alloc-1 reqid=- cause=SUCCESS text=-" ]
+    hold_job other 1 --host 3
+    run prun -n 1 "$probe" alloc release list=3 kill=1 next release nodes=1 timeout=1
+    [ "${lines[0]}" = "alloc: NO-PERMISSIONS id=- reqid=- status=-" ]
+    [ "${lines[1]}" = "alloc: NO-PERMISSIONS id=- reqid=- status=-" ]
+    echo >&"$enters"
+    next_line
+    [[ "$line" == "alloc: SUCCESS id=alloc-2 reqid=- status="* ]]
     next_line
     [ "$line" = "event: READY id=alloc-2 reqid=- cause=SUCCESS text=-" ]
     ask_end

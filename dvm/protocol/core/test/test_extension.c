@@ -145,7 +145,7 @@ static void extend_by(struct requests *w, const char *tool, uint32_t vpid)
     sim_for(w->sim, 2000);
 }
 
-static void an_extension_of_a_job_that_has_ended_is_cancelled(void **arg)
+static void an_extension_for_a_job_that_has_ended_is_refused(void **arg)
 {
     struct requests *w = requests_boot(7, 4);
     size_t job = sim_submit(w->sim, 0, 1, 10, 0);
@@ -153,8 +153,8 @@ static void an_extension_of_a_job_that_has_ended_is_cancelled(void **arg)
 
     dvm_wait_job(w->sim, job, 0);
     a.nspace = sim_job(w->sim, job)->nspace;
-    (void)requests_answer(w, requests_send(w, 3, a)); /* it was on its way */
-    requests_assert_end(w, "alloc-1", API_PHASE_CANCELLED, API_TOLD_GONE);
+    assert_int_equal(requests_answer(w, requests_send(w, 3, a))->status,
+                     RESIZE_NOT_ALLOWED); /* it was on its way */
     assert_int_equal(dvm_bound(w->sim), 4);
     requests_end(w);
 }
@@ -350,7 +350,7 @@ int main(void)
         cmocka_unit_test(an_extension_that_is_to_stay_outlasts_its_job),
         cmocka_unit_test(an_extension_that_the_job_has_released_is_not_released_again),
         cmocka_unit_test(c26_an_extension_that_gathers_is_cancelled_with_its_job),
-        cmocka_unit_test(an_extension_of_a_job_that_has_ended_is_cancelled),
+        cmocka_unit_test(an_extension_for_a_job_that_has_ended_is_refused),
         cmocka_unit_test(overlapping_extensions_can_be_released_in_any_order),
         cmocka_unit_test(an_extension_ends_with_its_job_when_as_many_campaigns_as_can_be_run),
         cmocka_unit_test(a_grow_that_asks_for_a_member_of_an_extension_keeps_it),

@@ -11,6 +11,7 @@
 #include "dvm/protocol/core/core_inspect.h"
 #include "dvm/protocol/core/test/dvm.h"
 #include "dvm/protocol/core/test/requests.h"
+#include "dvm/protocol/wire/exit_code.h"
 #include "dvm/sim/check.h"
 
 #include <signal.h>
@@ -483,6 +484,107 @@ static void an_end_that_overtakes_the_answer_to_a_repeated_request_is_reported_o
     }
 }
 
+/* --- whose request it is */
+
+static enum resize_status ask(struct requests *w, uint32_t vpid, struct resize_request a)
+{
+    return (enum resize_status)requests_answer(w, requests_send(w, vpid, a))->status;
+}
+
+/* A rank of the job that runs at that daemon. */
+static struct resize_request by_rank(struct requests *w, uint32_t vpid, struct resize_request a,
+                                     char job[64])
+{
+    const char *nspace;
+
+    assert_true(sim_some_rank(w->sim, vpid, &nspace, &a.rank));
+    requests_copy(job, nspace);
+    a.nspace = job;
+    return a;
+}
+
+static void c25_a_member_cannot_ask_in_the_name_of_a_job_elsewhere(void **arg)
+{
+    static const enum resize_kind kinds[] = {RESIZE_EXTEND, RESIZE_RELEASE, RESIZE_RELEASE_KILL,
+                                             RESIZE_CANCEL};
+    struct requests *w = requests_boot(7, 4);
+    struct resize_request a;
+    char job[64] = "";
+
+    (void)sim_submit(w->sim, 0, 2, 60000, 0); /* on vpid 1 */
+    sim_for(w->sim, 500);
+    a = by_rank(w, 1, requests_extend(1, 60), job);
+    a.req_id = "mine";
+    assert_int_equal(ask(w, 1, a), RESIZE_OK);
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        a.kind = kinds[i];
+        a.req_id = i == 0 || kinds[i] == RESIZE_CANCEL ? "mine" : "";
+        assert_int_equal(ask(w, 3, a), RESIZE_NOT_ALLOWED);
+    }
+    a.kind = RESIZE_CANCEL;
+    a.rank = 2; /* the job has ranks 0 and 1 */
+    assert_int_equal(ask(w, 1, a), RESIZE_NOT_ALLOWED);
+    sim_start(w->sim, 5);
+    sim_for(w->sim, 3000);
+    assert_int_equal(w->nends, 1);
+    assert_int_equal(w->ends[0].vpid, 1);
+    assert_int_equal(w->ends[0].status, RESIZE_OK);
+    assert_int_equal(dvm_bound(w->sim), 5);
+    requests_end(w);
+}
+
+static void c25_a_release_ends_jobs_on_members_of_its_owner_s_extensions_only(void **arg)
+{
+    static const uint32_t four_five[] = {4, 5}, five[] = {5};
+    struct requests *w = requests_boot(7, 4);
+    struct resize_request kill = {
+        .kind = RESIZE_RELEASE_KILL, .deadline_s = -1, .nvpids = 1, .vpids = five};
+    struct resize_request late = {
+        .kind = RESIZE_RELEASE, .deadline_s = 1, .nvpids = 1, .vpids = five};
+    struct resize_request both = {
+        .kind = RESIZE_RELEASE_KILL, .deadline_s = -1, .nvpids = 2, .vpids = four_five};
+    struct resize_request top = {.kind = RESIZE_RELEASE_KILL, .deadline_s = -1, .count = 1};
+    size_t wide = sim_submit(w->sim, 0, 8, 8000, 0), other;
+    char job[64] = "", tool[] = "tool";
+
+    sim_for(w->sim, 500);
+    assert_int_equal(ask(w, 3, by_rank(w, 3, top, job)), RESIZE_NOT_ALLOWED);
+    assert_int_equal(ask(w, 3, by_rank(w, 3, requests_extend(1, 60), job)), RESIZE_OK);
+    sim_start(w->sim, 5);
+    sim_for(w->sim, 2000);
+    other = sim_submit(w->sim, 0, 2, 60000, 0); /* on vpid 5 */
+    sim_for(w->sim, 500);
+    kill.nspace = late.nspace = top.nspace = tool;
+    assert_int_equal(ask(w, 3, kill), RESIZE_NOT_ALLOWED);
+    assert_int_equal(ask(w, 3, late), RESIZE_NOT_ALLOWED);
+    assert_int_equal(ask(w, 3, top), RESIZE_NOT_ALLOWED);
+    assert_int_equal(ask(w, 3, by_rank(w, 3, both, job)), RESIZE_NOT_ALLOWED);
+    assert_false(sim_job(w->sim, other)->done);
+    assert_int_equal(ask(w, 3, by_rank(w, 3, kill, job)), RESIZE_OK);
+    dvm_wait_job(w->sim, other, EXIT_CODE_CANCELLED);
+    dvm_wait_job(w->sim, wide, 0);
+    assert_int_equal(dvm_bound(w->sim), 4);
+    requests_end(w);
+}
+
+/* The head does not know the tools of other daemons. */
+static void a_tool_owns_an_extension_where_it_has_asked_for_it(void **arg)
+{
+    struct requests *w = requests_boot(7, 4);
+    struct resize_request kill = {.kind = RESIZE_RELEASE_KILL, .deadline_s = -1, .count = 1};
+    size_t other;
+
+    assert_int_equal(ask(w, 1, requests_extend(1, 60)), RESIZE_OK);
+    sim_start(w->sim, 5);
+    sim_for(w->sim, 2000);
+    other = sim_submit(w->sim, 0, 10, 60000, 0);
+    sim_for(w->sim, 500);
+    assert_int_equal(ask(w, 2, kill), RESIZE_NOT_ALLOWED);
+    assert_int_equal(ask(w, 1, kill), RESIZE_OK);
+    dvm_wait_job(w->sim, other, EXIT_CODE_CANCELLED);
+    requests_end(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -497,6 +599,9 @@ int main(void)
         cmocka_unit_test(c13_the_requester_alone_is_notified_once_of_the_end_of_its_release),
         cmocka_unit_test(c13_an_extension_is_all_or_nothing_and_its_requester_learns_the_result),
         cmocka_unit_test(an_extension_without_a_deadline_has_one_all_the_same),
+        cmocka_unit_test(c25_a_member_cannot_ask_in_the_name_of_a_job_elsewhere),
+        cmocka_unit_test(c25_a_release_ends_jobs_on_members_of_its_owner_s_extensions_only),
+        cmocka_unit_test(a_tool_owns_an_extension_where_it_has_asked_for_it),
         cmocka_unit_test(
             c13_a_request_goes_on_without_a_notification_when_its_rank_s_daemon_is_lost),
         cmocka_unit_test(c13_a_request_goes_on_without_a_notification_when_its_rank_has_ended),

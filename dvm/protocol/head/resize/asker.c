@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The process that has asked for a campaign by PMIx, and the answer at the campaign's end. */
+/* The process that asks for a campaign by PMIx: whether it is where its request comes from, which
+ * members are its own, and the answer at the campaign's end.
+ *
+ * The owner of an extension is the job whose rank has asked for it. A tool owns an extension for
+ * which it has asked by the same daemon: the head does not know the tools of other daemons. A
+ * member is its owner's while the daemon runs that the extension has brought. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/resize/campaign_private.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
 
 void asker_free(struct campaign_asker *a)
 {
@@ -21,6 +28,46 @@ bool asker_present(const struct campaigns *cs, const struct campaign_asker *a)
     if (!members_current(cs->members, a->daemon.vpid, a->daemon.epoch))
         return false;
     return !a->is_rank || (j && job_rank_running(j, a->rank));
+}
+
+const char *asker_refusal(const struct campaigns *cs, uint32_t from, const char *nspace,
+                          uint32_t rank)
+{
+    const struct job *j = jobs_find(cs->jobs, nspace);
+    const struct job_launch *map = j ? job_map(j) : NULL;
+    const struct member *m = members_get(cs->members, from);
+    const struct job_node *node;
+
+    if (!j)
+        return jobs_has_ended(cs->jobs, nspace) ? "the requester's job has ended" : NULL;
+    if (!m || !job_mapped(j) || rank >= map->nranks)
+        return "the requester's job has no such rank";
+    node = &map->nodes[map->rank_node[rank]];
+    return node->vpid == from && node->epoch == members_epoch(cs->members, m).ctr
+               ? NULL
+               : "the requester does not run at the daemon that asks for it";
+}
+
+static bool is_owner(const struct campaign *c, uint32_t from, const char *nspace)
+{
+    return c->req.kind == API_KIND_GROW && c->asker.nspace &&
+           strcmp(c->asker.nspace, nspace) == 0 &&
+           (c->asker.is_rank || c->asker.daemon.vpid == from);
+}
+
+bool asker_owns(const struct campaigns *cs, uint32_t from, const char *nspace, uint32_t vpid)
+{
+    const struct campaign *c;
+
+    DL_FOREACH(campaign_table_first(cs->table), c)
+    {
+        const struct campaign_target *t =
+            is_owner(c, from, nspace) ? campaign_table_target(c, vpid) : NULL;
+
+        if (t && t->added && roster_find(cs->roster, vpid, t->id.epoch))
+            return true;
+    }
+    return false;
 }
 
 static void send_end(struct campaigns *cs, const struct campaign *c, enum resize_status status)

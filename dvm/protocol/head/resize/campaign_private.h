@@ -103,6 +103,13 @@ void campaign_succeed(struct campaigns *cs, uint64_t op);
 
 /* asker.c */
 void asker_free(struct campaign_asker *a);
+/* The reason why no such process can ask by the daemon of vpid `from`; NULL: it can. A name that no
+ * job has, or had, is a tool's. */
+const char *asker_refusal(const struct campaigns *cs, uint32_t from, const char *nspace,
+                          uint32_t rank);
+/* An extension of that job, or of that tool at that daemon, has brought the member that runs now.
+ */
+bool asker_owns(const struct campaigns *cs, uint32_t from, const char *nspace, uint32_t vpid);
 /* Its daemon is a member in that epoch, and its rank has not ended. */
 bool asker_present(const struct campaigns *cs, const struct campaign_asker *a);
 /* Answers the asker that the campaign has ended. */

@@ -9,6 +9,10 @@
  * members. Then the request goes through the admission of all campaigns, under an id of the head's
  * own. The size message also limits requests, and a process cannot release its own daemon.
  *
+ * A rank asks by the daemon where it runs: a member cannot speak for a job elsewhere. A release may
+ * end jobs, at once or at its deadline, on members that an extension of the same owner has brought
+ * (asker.c). Any process may have any members drained.
+ *
  * The same id of the same asker again is answered from the record, so a tool that has lost its
  * daemon may ask again at another one. A daemon repeats its requests to a new head, by its own
  * numbers: those that have a campaign are answered from the record too. */
@@ -118,8 +122,7 @@ static struct campaign_asker asker_of(const struct campaigns *cs, const struct r
                                .nspace = xstrdup(r->m->nspace),
                                .rank = r->m->rank,
                                .op = r->m->op,
-                               .is_rank = jobs_find(cs->jobs, r->m->nspace) ||
-                                          jobs_has_ended(cs->jobs, r->m->nspace),
+                               .is_rank = jobs_find(cs->jobs, r->m->nspace) != NULL,
                                .req_id = xstrdup(r->m->req_id),
                                .of = xstrdup(r->m->campaign),
                                .kind = r->kind,
@@ -213,6 +216,23 @@ static bool is_release(const struct request *r)
     return r->kind == RESIZE_RELEASE || r->kind == RESIZE_RELEASE_KILL;
 }
 
+/* At once, or when its time has passed. */
+static bool may_end_jobs(const struct request *r)
+{
+    return r->kind == RESIZE_RELEASE_KILL || (r->kind == RESIZE_RELEASE && r->m->deadline_s >= 0);
+}
+
+/* All members that would leave have come by extensions of the requester. */
+static bool owns_members(const struct campaigns *cs, const struct request *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        if (members_live(cs->members, r->vpids[i]) &&
+            !asker_owns(cs, r->from, r->m->nspace, r->vpids[i]))
+            return false;
+    }
+    return true;
+}
+
 /* The lowest, or highest, vpid of the request. */
 static uint32_t extreme_vpid(const struct request *r, bool high)
 {
@@ -269,6 +289,9 @@ static const char *check_request(const struct campaigns *cs, const struct reques
     *status = RESIZE_BUSY;
     if (is_release(r) && r->from != VPID_HEAD && names_vpid(r, r->from))
         return "it would release the requester's own daemon";
+    *status = RESIZE_NOT_ALLOWED;
+    if (may_end_jobs(r) && !owns_members(cs, r))
+        return "jobs may be ended on members of the requester's own extensions only";
     return r->n ? beyond_limits(cs, r, status) : NULL;
 }
 
@@ -376,6 +399,11 @@ void resize_request_take(struct campaigns *cs, uint32_t from, const struct msg_r
 
     if (own && same_ask(own, m)) {
         answer_anew(cs, &r, own);
+        return;
+    }
+    why = asker_refusal(cs, from, m->nspace, m->rank);
+    if (why) {
+        answer_request(cs, &r, RESIZE_NOT_ALLOWED, NULL, why);
         return;
     }
     choose_daemons(cs, &r);
