@@ -250,12 +250,12 @@ static void on_query(pmix_req req, const char *nspaces, void *arg)
     queries_ask(h->queries, req, nspaces);
 }
 
-static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
-                       void *arg)
+static void on_control(pmix_req req, const char *nspace, const struct pmix_srv_proc *procs,
+                       size_t nprocs, int signum, void *arg)
 {
     struct host *h = arg;
 
-    control_signal(h->control, req, procs, nprocs, signum);
+    control_signal(h->control, req, nspace, procs, nprocs, signum);
 }
 
 static void on_log(pmix_req req, const char *nspace, uint32_t rank, int stream, const char *text,

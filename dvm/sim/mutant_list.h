@@ -244,8 +244,9 @@
     X(ADOPT_UNASKED, "a job without records goes on, for which no client waits")                   \
     X(ADOPT_AGAIN, "a submission is accepted whose job has been reported, and ends")               \
     X(EPOCHS_ANEW, "a head without records begins with the first epochs again")                    \
-    X(ASKER_ANYWHERE, "a member asks for another size in the name of a job elsewhere")                \
-    X(KILL_UNOWNED, "a release ends jobs on members that its owner has not brought")                 \
+    X(ASKER_ANYWHERE, "a member asks for another size in the name of a job elsewhere")             \
+    X(CONTROL_ANY, "a rank controls jobs of other families")                                       \
+    X(KILL_UNOWNED, "a release ends jobs on members that its owner has not brought")               \
     X(REFUSAL_UNSHOWN, "the status hides that the API server refuses pods")
 
 #define MUTANT_ID(id, text) MUTANT_##id,

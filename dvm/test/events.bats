@@ -234,11 +234,12 @@ end_survivors() {
 }
 
 @test "a rank that another process has killed is reported as killed" {
-    start_dvm 3 --slots 2
+    DVM_PMIX_TOOLS=1 start_dvm 3 --slots 2
     start_ranks a 3 --recoverable --map-by node -- survive wait 1 3
     take 1
-    run prun -n 1 "$probe" control kill "$(cut -d' ' -f2 <<< "$taken")" 0
-    [ "$output" = "control: SUCCESS" ]
+    run timeout --kill-after=10 "$limit" "$probe" tool-control "$(head -n 1 "$DVM_SESSION_DIR/1/pmix.node1.tool.dvm")" \
+        kill "$(cut -d' ' -f2 <<< "$taken")" 0
+    [ "${lines[-1]}" = "control: SUCCESS" ]
     mapfile -t all < <(told "BY_CMD own 0 code 137" 1 2)
     expect "${all[@]}"
     end_survivors

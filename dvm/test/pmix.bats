@@ -202,52 +202,82 @@ END
     [[ "$output" == *"pmix.qry.ptable:"$'\n'* ]]
 }
 
-@test "a rank kills one rank of another job on another daemon" {
-    start_dvm 3 --slots 1
+# by_tool ARGUMENT...: "pmix_probe control ARGUMENT..." of a tool at the daemon of vpid 3; its last line is in $line.
+by_tool() {
+    run timeout --kill-after=10 "$limit" "$probe" tool-control "$(head -n 1 "$DVM_SESSION_DIR/3/pmix.node3.tool.dvm")" "$@"
+    line=${lines[-1]}
+}
+
+@test "a tool kills one rank of a job on another daemon" {
+    DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
     hold_job victim 2
-    run prun -n 1 "$probe" control kill "$(view '.jobs[0].id')" 1
-    [ "$output" = "control: SUCCESS" ]
+    by_tool kill "$(view '.jobs[0].id')" 1
+    [ "$line" = "control: SUCCESS" ]
     end_job victim
     [ "$code" -eq 137 ]
     grep -q "rank 1 on node2 (vpid 2) was ended by signal 9" "$BATS_TEST_TMPDIR/victim.err"
 }
 
-@test "a rank ends another job, and signals one" {
-    start_dvm 3 --slots 1
+@test "a tool ends a job, and signals a rank of one" {
+    DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
     hold_job victim 2
-    run prun -n 1 "$probe" control term "$(view '.jobs[0].id')" '*'
-    [ "$output" = "control: SUCCESS" ]
+    by_tool term "$(view '.jobs[0].id')" '*'
+    [ "$line" = "control: SUCCESS" ]
     end_job victim
     [ "$code" -eq 143 ]
     hold_job other 1
-    run prun -n 1 "$probe" control 10 "$(view '.jobs[] | select(.state == "RUNNING") | .id')" 0 # SIGUSR1
-    [ "$output" = "control: SUCCESS" ]
+    by_tool 10 "$(view '.jobs[] | select(.state == "RUNNING") | .id')" 0 # SIGUSR1
+    [ "$line" = "control: SUCCESS" ]
     end_job other
     [ "$code" -eq 138 ]
 }
 
-@test "a rank pauses and resumes a whole job" {
-    start_dvm 3 --slots 1
+@test "a tool pauses and resumes a whole job" {
+    DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
     hold_job other 2
     local id pid
     id=$(view '.jobs[0].id')
-    prun -n 1 "$probe" control stop "$id" '*'
+    by_tool stop "$id" '*'
     for pid in $(ranks_of other); do
         eventually grep -q "^State:.T" "/proc/$pid/status"
     done
-    prun -n 1 "$probe" control cont "$id" '*'
+    by_tool cont "$id" '*'
     release_job other 2
     end_job other
     [ "$code" -eq 0 ]
 }
 
+@test "a rank may not control another job, by no directive, and the job goes on" {
+    start_dvm 3 --slots 1
+    hold_job other 2
+    local id how
+    id=$(view '.jobs[0].id')
+    for how in "kill $id *" "term $id *" "stop $id *" "cont $id *" "10 $id *" "kill $id 0" "kill $id 1"; do
+        read -ra how <<< "$how"
+        run prun -n 1 "$probe" control "${how[@]}"
+        [ "$output" = "control: NO PERMISSIONS" ]
+    done
+    release_job other 2
+    end_job other
+    [ "$code" -eq 0 ]
+}
+
+@test "a rank controls the job that it has spawned, on another daemon" {
+    start_dvm 3 --slots 1
+    run prun -n 1 "$probe" spawn-control term 2 tail -f /dev/null
+    [[ "$output" == *"control: SUCCESS"* ]]
+    [ "$status" -eq 0 ]
+}
+
 @test "control of a job or a rank that does not exist is refused, and no signal is sent" {
-    start_dvm 2 --slots 1
+    DVM_PMIX_TOOLS=1 start_dvm 3 --slots 1
     hold_job other 1
     run prun -n 1 "$probe" control kill no.such '*'
     [ "$output" = "control: NOT FOUND" ]
-    run prun -n 1 "$probe" control kill "$(view '.jobs[0].id')" 1
-    [ "$output" = "control: NOT FOUND" ]
+    by_tool kill no.such '*'
+    [ "$line" = "control: NOT FOUND" ]
+    by_tool kill "$(view '.jobs[0].id')" 1
+    [ "$line" = "control: NOT FOUND" ]
     release_job other 1
     end_job other
     [ "$code" -eq 0 ]

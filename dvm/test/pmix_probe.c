@@ -261,7 +261,7 @@ static int do_query(char **argv)
 
 /* --- control ACTION NAMESPACE RANK: kill, term, stop, cont or a signal's number */
 
-static int do_control(char **argv)
+static void control(char **argv)
 {
     static const struct {
         const char *name, *key;
@@ -273,7 +273,6 @@ static int do_control(char **argv)
     pmix_proc_t target;
     pmix_info_t info;
 
-    begin();
     PMIX_INFO_LOAD(&info, PMIX_JOB_CTRL_SIGNAL, &signum, PMIX_INT);
     for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
         if (strcmp(argv[0], actions[i].name) == 0)
@@ -282,6 +281,25 @@ static int do_control(char **argv)
     PMIX_LOAD_PROCID(&target, argv[1],
                      strcmp(argv[2], "*") == 0 ? PMIX_RANK_WILDCARD : (uint32_t)number(argv[2]));
     printf("control: %s\n", name_of(PMIx_Job_control(&target, 1, &info, 1, NULL, NULL)));
+}
+
+static int do_control(char **argv)
+{
+    begin();
+    control(argv);
+    return end();
+}
+
+/* --- spawn-control ACTION N PROGRAM ARGUMENT…: controls all ranks of the job that it spawns */
+
+static int do_spawn_control(char **argv)
+{
+    pmix_nspace_t child = "";
+    char *order[] = {argv[0], child, (char *)"*"};
+
+    begin();
+    must(spawn(argv + 1, child), "spawn");
+    control(order);
     return end();
 }
 
@@ -613,6 +631,16 @@ static int do_tool_alloc(char **argv)
     return 0;
 }
 
+/* --- tool-control URI ACTION NAMESPACE RANK: as control, of no rank */
+
+static int do_tool_control(char **argv)
+{
+    attach(argv[0], NULL);
+    control(argv + 1);
+    must(PMIx_tool_finalize(), "PMIx_tool_finalize");
+    return 0;
+}
+
 /* --- tool URI NAMESPACE [NAME]: no rank; attaches to that daemon and asks it */
 
 static int do_tool(char **argv)
@@ -775,6 +803,7 @@ static const struct {
     {"spawn-fail", do_spawn_fail},
     {"query", do_query},
     {"control", do_control},
+    {"spawn-control", do_spawn_control},
     {"log", do_log},
     {"late", do_late},
     {"doomed", do_doomed},
@@ -785,6 +814,7 @@ static const struct {
     {"hello", do_hello},
     {"alloc", do_alloc},
     {"tool-alloc", do_tool_alloc},
+    {"tool-control", do_tool_control},
 };
 
 int main(int argc, char **argv)

@@ -23,6 +23,7 @@ enum app_kind {
     APP_REPLY,                 /* to that member */
     APP_NOTIFY_ALL,            /* to the head: an event for ranks of several daemons */
     APP_TOOL_HERE,             /* to the head: the sender has a tool, which is to get events */
+    APP_CONTROL_ASK,           /* to the head: may this process control that job? */
     APP_KINDS
 };
 
@@ -108,6 +109,16 @@ void app_signal_ask_encode(struct buf *b, const struct app_signal_ask *m);
 int app_signal_ask_decode(struct cur *c, struct app_signal_ask *m)
     __attribute__((warn_unused_result));
 void app_signal_ask_free(struct app_signal_ask *m);
+
+struct app_control_ask { /* since edition 1 */
+    uint64_t question;
+    char *nspace; /* of the process */
+    char *target;
+};
+void app_control_ask_encode(struct buf *b, const struct app_control_ask *m);
+int app_control_ask_decode(struct cur *c, struct app_control_ask *m)
+    __attribute__((warn_unused_result));
+void app_control_ask_free(struct app_control_ask *m);
 
 struct app_job_ask {
     uint64_t question;

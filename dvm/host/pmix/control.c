@@ -42,7 +42,7 @@ static void run_control(struct pmix_srv *p, struct upcall *u)
         PMIX_LOAD_PROCID(&own, u->nspace, PMIX_RANK_WILDCARD);
         pmix_srv_upcall_procs(u, &own, 1);
     }
-    p->up.on_control(req, u->procs, u->nprocs, u->number, p->arg);
+    p->up.on_control(req, u->nspace, u->procs, u->nprocs, u->number, p->arg);
 }
 
 /* The signal that the directives ask for; 0: none of them is for the host. */

@@ -109,9 +109,10 @@ struct pmix_srv_upcalls {
     void (*on_clean_add)(uint64_t scope, unsigned flags, const char *path, void *arg);
     /* Remove the paths of the scope, then call pmix_srv_cleaned(); the scope is not used again. */
     void (*on_clean_run)(uint64_t scope, void *arg);
-    /* Job control for the host: kill, signal, terminate for procs. */
-    void (*on_control)(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
-                       void *arg);
+    /* Job control for the host: a process of this job, or a tool of this name, wants the procs to
+     * be signalled. */
+    void (*on_control)(pmix_req req, const char *nspace, const struct pmix_srv_proc *procs,
+                       size_t nprocs, int signum, void *arg);
     /* PMIx_Allocation_request. `nodes` are names as the client has written them, for ask->vpids,
      * which are not filled in; "": none. Answer by pmix_srv_resize_answer(). */
     void (*on_resize)(pmix_req req, const struct resize_request *ask, const char *nodes, void *arg);

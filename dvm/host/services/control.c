@@ -2,13 +2,16 @@
 /* Job control by ranks and tools.
  *
  * In: requests of the library to signal ranks and jobs, and to log; APP_SIGNAL_ASK
- * for a rank here.
- * Out: signals for whole jobs to the core; APP_SIGNAL_ASK to the daemons of single ranks; one
- * answer to each request.
+ * for a rank here; at the head APP_CONTROL_ASK.
+ * Out: signals for whole jobs to the core; APP_SIGNAL_ASK to the daemons of single ranks;
+ * APP_CONTROL_ASK to the head; one answer to each request.
  *
- * An order first learns the jobs of its targets. If all are known, each target is one step, which
- * ends at once (a job) or with the answer of the rank's daemon. The request is answered after the
- * last step, with the first status that is not success. */
+ * An order first asks the head whether the process may control each job that is not its own: jobs
+ * of its family, or all jobs if it is a tool. Then it learns the jobs of its targets. If all are
+ * known, each target is one step, which ends at once (a job) or with the answer of the rank's
+ * daemon. The request is answered after the last step, with the first status that is not success.
+ *
+ * A head of edition 0 does not know the question. Then every process controls all jobs. */
 #include "dvm/host/services/control.h"
 
 #include "base/log/log.h"
@@ -17,7 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SIGNALS 65 /* one more than the highest signal */
+#define SIGNALS 65     /* one more than the highest signal */
+#define FAMILY_SINCE 1 /* edition */
 
 struct control {
     const struct host_env *env;
@@ -104,15 +108,80 @@ static void on_targets_known(bool known, void *waiter)
     host_drain(env);
 }
 
-void control_signal(struct control *s, pmix_req req, const struct pmix_srv_proc *procs,
-                    size_t nprocs, int signum)
+/* --- who may signal */
+
+static void step_permission(struct order *o, int status)
+{
+    if (o->status == PMIX_SUCCESS)
+        o->status = status;
+    if (--o->left > 0)
+        return;
+    if (o->status == PMIX_SUCCESS) {
+        host_jobs_learn(o->s->jobs, o->procs, o->nprocs, on_targets_known, o);
+        return;
+    }
+    pmix_srv_answer(o->s->pmix, o->req, o->status, NULL, 0);
+    free(o);
+}
+
+static void on_permission(int status, const void *data, size_t len, void *asker)
+{
+    struct target *t = asker;
+
+    step_permission(t->o, status);
+    free(t);
+}
+
+static void ask_permission(struct order *o, const char *nspace, char *target)
+{
+    struct app_control_ask m = {.nspace = (char *)nspace, .target = target};
+    struct target *t = xmalloc(sizeof(*t));
+    BUF_AUTO struct buf b = {0};
+
+    t->o = o;
+    app_control_ask_encode(&b, &m);
+    host_ask(o->s->ask, VPID_HEAD, APP_CONTROL_ASK, &b, on_permission, t);
+}
+
+void control_signal(struct control *s, pmix_req req, const char *nspace,
+                    const struct pmix_srv_proc *procs, size_t nprocs, int signum)
 {
     struct order *o = xcalloc(1, sizeof(*o) + nprocs * sizeof(*procs));
+    bool asks = core_head_speaks(s->core, FAMILY_SINCE);
 
-    *o = (struct order){.s = s, .req = req, .signum = signum, .nprocs = nprocs};
+    *o = (struct order){.s = s, .req = req, .signum = signum, .nprocs = nprocs, .left = 1};
     memcpy(o->procs, procs, nprocs * sizeof(*procs));
-    host_jobs_learn(s->jobs, o->procs, nprocs, on_targets_known, o);
+    host_enter(s->env);
+    for (size_t i = 0; asks && i < nprocs; i++) {
+        bool again = i > 0 && strcmp(procs[i].nspace, procs[i - 1].nspace) == 0;
+
+        if (again || strcmp(procs[i].nspace, nspace) == 0)
+            continue;
+        o->left++;
+        ask_permission(o, nspace, o->procs[i].nspace);
+    }
+    step_permission(o, PMIX_SUCCESS);
+    host_drain(s->env);
 }
+
+static void on_control_ask(uint32_t from, struct cur *c, void *service)
+{
+    static const int statuses[] = {[JOB_CONTROL_GIVEN] = PMIX_SUCCESS,
+                                   [JOB_CONTROL_REFUSED] = PMIX_ERR_NO_PERMISSIONS,
+                                   [JOB_CONTROL_UNKNOWN] = PMIX_ERR_NOT_FOUND};
+    struct control *s = service;
+    struct app_control_ask m;
+    int status = PMIX_ERR_NOT_FOUND;
+
+    if (app_control_ask_decode(c, &m) == 0)
+        status = statuses[core_job_control(s->core, from, m.nspace, m.target)];
+    if (status == PMIX_ERR_NO_PERMISSIONS)
+        log_info("job %s at vpid %u may not control job %s", m.nspace, from, m.target);
+    host_reply(s->ask, from, m.question, status, NULL, 0);
+    app_control_ask_free(&m);
+}
+
+/* --- signals to ranks here */
 
 static void on_signal_ask(uint32_t from, struct cur *c, void *service)
 {
@@ -129,7 +198,8 @@ static void on_signal_ask(uint32_t from, struct cur *c, void *service)
 
 void control_handle(struct control *s, struct app_table *t)
 {
-    static const struct app_handler handlers[] = {{APP_SIGNAL_ASK, on_signal_ask}};
+    static const struct app_handler handlers[] = {{APP_SIGNAL_ASK, on_signal_ask},
+                                                  {APP_CONTROL_ASK, on_control_ask}};
 
     app_table_add(t, handlers, sizeof(handlers) / sizeof(*handlers), s);
 }

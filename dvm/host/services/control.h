@@ -25,12 +25,14 @@ struct control *control_create(const struct host_env *env, struct core *core, st
                                const struct control_io *io);
 void control_destroy(struct control *s);
 /* pmix_srv_upcalls.on_control(). A whole job gets the signal by the head, as from prun; a single
- * rank by its daemon. Nothing is sent if one of the jobs does not run. */
-void control_signal(struct control *s, pmix_req req, const struct pmix_srv_proc *procs,
-                    size_t nprocs, int signum);
+ * rank by its daemon. Nothing is sent if one of the jobs does not run, or if the head does not let
+ * a process of `nspace` control it. */
+void control_signal(struct control *s, pmix_req req, const char *nspace,
+                    const struct pmix_srv_proc *procs, size_t nprocs, int signum);
 /* pmix_srv_upcalls.on_log() */
 void control_log(struct control *s, pmix_req req, const char *nspace, uint32_t rank, int stream,
                  const char *text);
-void control_handle(struct control *s, struct app_table *t); /* APP_SIGNAL_ASK */
+void control_handle(struct control *s,
+                    struct app_table *t); /* APP_SIGNAL_ASK; at the head APP_CONTROL_ASK */
 
 #endif

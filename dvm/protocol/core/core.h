@@ -130,6 +130,11 @@ const struct job_launch *core_job(const struct core *c, const char *nspace);
  * the job's end (OUT_JOB_ENDED) like the daemons with its ranks. */
 const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint32_t vpid);
 
+/* Head only (others: JOB_CONTROL_UNKNOWN): job_family_control() for a process on the daemon `from`.
+ */
+enum job_control core_job_control(const struct core *c, uint32_t from, const char *asker,
+                                  const char *target);
+
 /* Head only (others: STORE_BAD): a request of the daemon `from` for published values.
  * published_ask.request.asker is filled in. The result of a request waits for its record: an answer
  * by core_app_send() follows it. */

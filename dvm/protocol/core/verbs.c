@@ -97,6 +97,12 @@ const struct job_launch *core_job_watch(struct core *c, const char *nspace, uint
     return core_is_head(c) ? head_job_watch(c->head, nspace, vpid) : NULL;
 }
 
+enum job_control core_job_control(const struct core *c, uint32_t from, const char *asker,
+                                  const char *target)
+{
+    return core_is_head(c) ? head_job_control(c->head, from, asker, target) : JOB_CONTROL_UNKNOWN;
+}
+
 enum store_result core_published_serve(struct core *c, uint32_t from, const struct published_ask *a,
                                        struct buf *answer)
 {

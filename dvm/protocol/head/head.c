@@ -657,6 +657,12 @@ const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint
     return job_watch(h->jobs, nspace, vpid);
 }
 
+enum job_control head_job_control(const struct head *h, uint32_t from, const char *asker,
+                                  const char *target)
+{
+    return job_family_control(h->jobs, from, asker, target);
+}
+
 enum store_result head_published_serve(struct head *h, const struct published_ask *a,
                                        struct buf *answer)
 {

@@ -104,6 +104,10 @@ void head_msg(struct head *h, uint32_t from, struct msg *m);
  * The daemon `vpid` asks, and is notified of the job's end like them. */
 const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint32_t vpid);
 
+/* job_family_control() */
+enum job_control head_job_control(const struct head *h, uint32_t from, const char *asker,
+                                  const char *target);
+
 /* published_serve(). Ranks of a job that has ended publish and find nothing: STORE_NONE. */
 enum store_result head_published_serve(struct head *h, const struct published_ask *a,
                                        struct buf *answer);

@@ -85,6 +85,15 @@ static int decode_tool_here(struct cur *c)
     return app_tool_here_decode(c, &m);
 }
 
+static int decode_control_ask(struct cur *c)
+{
+    struct app_control_ask m;
+    int rc = app_control_ask_decode(c, &m);
+
+    app_control_ask_free(&m);
+    return rc;
+}
+
 static int decode_call(struct cur *c)
 {
     struct app_call m;
@@ -143,6 +152,9 @@ static void encode_sample(struct buf *b, enum app_kind kind)
     case APP_TOOL_HERE:
         app_tool_here_encode(b, &(struct app_tool_here){QUESTION});
         break;
+    case APP_CONTROL_ASK:
+        app_control_ask_encode(b, &(struct app_control_ask){QUESTION, nspace, nspace});
+        break;
     case APP_KINDS:
         fail();
     }
@@ -154,7 +166,7 @@ static int (*const decoders[APP_KINDS])(struct cur *c) = {
     [APP_QUERY_ASK] = decode_query_ask, [APP_SIGNAL_ASK] = decode_signal_ask,
     [APP_JOB_ASK] = decode_job_ask,     [APP_CALL] = decode_call,
     [APP_REPLY] = decode_reply,         [APP_NOTIFY_ALL] = decode_notify_all,
-    [APP_TOOL_HERE] = decode_tool_here};
+    [APP_TOOL_HERE] = decode_tool_here, [APP_CONTROL_ASK] = decode_control_ask};
 
 /* An exact copy on the heap, so that ASan sees a read past the end. */
 static int decode_exactly(enum app_kind kind, const void *data, size_t len)

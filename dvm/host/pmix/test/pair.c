@@ -378,8 +378,8 @@ static void on_notify(pmix_req req, const char *nspace, const struct pmix_srv_re
     pmix_srv_answer(s->pmix, req, 0, NULL, 0);
 }
 
-static void on_control(pmix_req req, const struct pmix_srv_proc *procs, size_t nprocs, int signum,
-                       void *arg)
+static void on_control(pmix_req req, const char *nspace, const struct pmix_srv_proc *procs,
+                       size_t nprocs, int signum, void *arg)
 {
     struct server *s = arg;
 

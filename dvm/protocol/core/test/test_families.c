@@ -117,6 +117,44 @@ static void c26_a_job_that_has_waited_passes_when_a_parent_begins_to_wait(void *
     dvm_free(d);
 }
 
+static enum job_control may(struct dvm *d, uint32_t from, const char *asker, const char *target)
+{
+    return core_job_control(core_of(d, 0), from, asker, target);
+}
+
+static void c25_a_process_controls_the_jobs_of_its_family_and_no_others(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *parent = submit_kin(d, 9, 1, "60000", "", 0);
+    const struct sim_job *child = submit_kin(d, 10, 1, "60000", parent->nspace, 0);
+    const struct sim_job *other_child = submit_kin(d, 11, 1, "60000", parent->nspace, 0);
+    const struct sim_job *grandchild = submit_kin(d, 12, 1, "60000", child->nspace, 0);
+    const struct sim_job *other = submit_kin(d, 13, 1, "60000", "", 0);
+    const struct sim_job *of_tool = submit_kin(d, 14, 1, "1", "tool", 0);
+    const struct sim_job *family[] = {parent, child, other_child, grandchild};
+
+    for (size_t i = 0; i < 4; i++) {
+        uint32_t at = 0; /* the daemon of its rank */
+
+        for (uint32_t v = 1; sim_core(d->sim, v); v++) {
+            if (core_job(core_of(d, v), family[i]->nspace))
+                at = v;
+        }
+        for (size_t k = 0; k < 4; k++)
+            assert_int_equal(may(d, at, family[i]->nspace, family[k]->nspace), JOB_CONTROL_GIVEN);
+        assert_int_equal(may(d, at, family[i]->nspace, other->nspace), JOB_CONTROL_REFUSED);
+        assert_int_equal(may(d, at, family[i]->nspace, "x.99"), JOB_CONTROL_UNKNOWN);
+        for (uint32_t v = 0; sim_core(d->sim, v); v++) {
+            if (!core_job(core_of(d, v), family[i]->nspace))
+                assert_int_equal(may(d, v, family[i]->nspace, other->nspace), JOB_CONTROL_REFUSED);
+        }
+    }
+    assert_true(of_tool->done);
+    assert_int_equal(may(d, 1, of_tool->nspace, other->nspace), JOB_CONTROL_REFUSED);
+    assert_int_equal(may(d, 1, "tool", other->nspace), JOB_CONTROL_GIVEN);
+    dvm_free(d);
+}
+
 static void a_child_may_oversubscribe_and_must_not_wait_if_its_parent_is_so(void **state)
 {
     struct dvm *d = dvm_new();
@@ -397,6 +435,7 @@ int main(void)
         cmocka_unit_test(c26_a_spawn_passes_a_job_that_waits_for_its_parent),
         cmocka_unit_test(c26_jobs_pass_families_that_wait_for_each_other),
         cmocka_unit_test(c26_a_job_that_has_waited_passes_when_a_parent_begins_to_wait),
+        cmocka_unit_test(c25_a_process_controls_the_jobs_of_its_family_and_no_others),
         cmocka_unit_test(a_child_may_oversubscribe_and_must_not_wait_if_its_parent_is_so),
         cmocka_unit_test(a_job_that_calls_itself_its_parent_has_none_and_ends),
         cmocka_unit_test(a_job_that_names_a_later_one_as_its_parent_stays_on_its_own),

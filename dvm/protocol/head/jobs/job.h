@@ -169,6 +169,12 @@ const struct job_launch *job_ranks(const struct jobs *js, const char *nspace,
 /* The map of a job that has been sent to its daemons and has not ended (borrowed), else NULL.
  * The daemon `vpid` will be notified of its end like the job's daemons. */
 const struct job_launch *job_watch(struct jobs *js, const char *nspace, uint32_t vpid);
+/* Whether a process of the job `asker` on the daemon `from`, or a tool of that name, may control
+ * the job `target`. A job controls its family: the jobs that it, its parent or its children have
+ * spawned, and so on. A tool controls all jobs. */
+enum job_control { JOB_CONTROL_GIVEN, JOB_CONTROL_REFUSED, JOB_CONTROL_UNKNOWN };
+enum job_control job_family_control(const struct jobs *js, uint32_t from, const char *asker,
+                                    const char *target);
 /* Adds the daemons with this rank (or JOB_RANK_ALL) of the running job. NULL: of any job. */
 void job_daemons_of(const struct jobs *js, const char *nspace, uint32_t rank, hwloc_bitmap_t to);
 

@@ -7,7 +7,8 @@
  * A child writes its output to the home of its parent, so prun shows the output of the family.
  * The parent counts its children that have not ended; its submitter is notified when the last
  * one has. The parent's end names the first child that has failed. A child whose parent fails is
- * ended (job_fail.c). A parent that is no longer known adopts no child. */
+ * ended (job_fail.c). A parent that is no longer known adopts no child. The processes of a family
+ * may control each other, and those of other jobs not. */
 #include "dvm/protocol/head/jobs/job_private.h"
 
 #include "base/bitmap/bitmap.h"
@@ -124,6 +125,28 @@ struct job *job_family_left(struct jobs *js, const struct job *j)
     note_child_end(js, parent, j);
     parent->nchildren--;
     return parent->kept->state == JOB_NOTIFY_COMPLETED ? parent : NULL;
+}
+
+static const struct job *root_of(const struct jobs *js, const struct job *j)
+{
+    for (const struct job *p = parent_of(js, j); p; p = parent_of(js, p))
+        j = p;
+    return j;
+}
+
+enum job_control job_family_control(const struct jobs *js, uint32_t from, const char *asker,
+                                    const char *target)
+{
+    const struct job *a = jobs_find(js, asker);
+    const struct job *t = jobs_find(js, target);
+
+    if (!t)
+        return JOB_CONTROL_UNKNOWN;
+    if (!a)
+        return jobs_has_ended(js, asker) ? JOB_CONTROL_REFUSED : JOB_CONTROL_GIVEN;
+    return job_launch_node(&a->map, from) >= 0 && root_of(js, a) == root_of(js, t)
+               ? JOB_CONTROL_GIVEN
+               : JOB_CONTROL_REFUSED;
 }
 
 const struct job_launch *job_ranks(const struct jobs *js, const char *nspace,
