@@ -6,6 +6,10 @@ MAKEFLAGS += --no-builtin-rules
 .SECONDARY:
 .PHONY: FORCE
 
+# Scripts keep a cache in it, and go needs one. Without HOME it is that of the user database.
+HOME ?= $(shell echo ~)
+export HOME
+
 BUILD ?= build
 # A folder of this tree has one name, however it is given: link maps and dependency files hold that name.
 override BUILD := $(patsubst $(CURDIR)/%,%,$(abspath $(BUILD)))
@@ -294,6 +298,9 @@ local: all asan ## run real jobs in local DVMs (bats; real Open MPI)
 	@$(if $(OWN_NET),,echo "# no network namespace can be made here: the tests of attacks use this host's network")
 	@$(OWN_NET) $(BATS) $(ATTACK_BATS)
 
+surroundings: all $(BUILD)/probe/pmix_probe ## some tests of local DVMs inside other launchers, without HOME, with umask 077 and a long TMPDIR
+	@BUILD=$(BUILD) ci/surroundings.sh
+
 api-test: all asan ## run the operator against a real API server (bats; skipped by name if its programs cannot be had)
 	@! command -v go >/dev/null || e2e/provider/kind/binaries.sh etcd kube-apiserver kube-controller-manager kubectl helm || \
 	    echo "no Kubernetes programs: the tests that need them are skipped"
@@ -311,7 +318,7 @@ test: ## all tests that need no cluster
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory all asan
 	@touch $(BUILD)/tests-begin
-	@ci/beside.sh "$(MAKE) --no-print-directory local" "$(MAKE) --no-print-directory api-test" \
+	@ci/beside.sh "$(MAKE) --no-print-directory local && $(MAKE) --no-print-directory surroundings" "$(MAKE) --no-print-directory api-test" \
 	    "nice $(MAKE) --no-print-directory sim-test && nice $(MAKE) --no-print-directory lint-test docs-check core-check contract"
 	@# A program that is linked again is missing for a moment.
 	@! find $(BUILD)/{release,asan}/bin -type f -newer $(BUILD)/tests-begin | grep . || \
@@ -442,7 +449,7 @@ lint: $(if $(GATES),,all) ## style, layers, sizes, clang-tidy, libraries of prog
 	@$(if $(GATES),,ci/libraries.sh)
 
 lint-test: all ## shows that every gate of lint and docs-check refuses a bad sample, and that what hangs is ended
-	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/quick.bats ci/test/unit.bats ci/test/beside.bats ci/test/steps.bats
+	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/quick.bats ci/test/unit.bats ci/test/beside.bats ci/test/steps.bats ci/test/surroundings.bats
 
 clean: ## remove build/
 	rm -rf $(BUILD)
@@ -463,4 +470,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all quick model mutate core-check contract sim-test sim-long examples asan unit local soak-links api-test test test-trixie patches-proof fuzz fuzz-long fuzz-smoke coverage deps deps-e2e images image-arm64 e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help
+.PHONY: all quick model mutate core-check contract sim-test sim-long examples asan unit local surroundings soak-links api-test test test-trixie patches-proof fuzz fuzz-long fuzz-smoke coverage deps deps-e2e images image-arm64 e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help

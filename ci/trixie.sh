@@ -7,7 +7,7 @@
 # Built files go to build/trixie. An ordinary user needs a range in /etc/subuid.
 set -euo pipefail
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator
+cache=${XDG_CACHE_HOME:-~/.cache}/dvm-operator
 maker=$repo/e2e/provider/kind/debian-root.sh
 export DPKG_OPTIONS=$repo/daemon-image/dpkg-no-gpu
 

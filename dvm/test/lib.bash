@@ -24,6 +24,9 @@ new_dvm_dir() {
     export DVM_SESSION_DIR=$BATS_TEST_TMPDIR/d
 }
 
+# no_outer_name: for tests of tools, which would take name and server from the variables of a launcher around this shell.
+no_outer_name() { unset "${!PMIX_@}"; }
+
 # Processes whose command line names this test's directory, apart from those that look.
 daemons() { pgrep -f -- "prted .*--session-dir $DVM_SESSION_DIR/" || true; }
 

@@ -563,7 +563,7 @@ pid_of() { read -r pid _ < "$DVM_SESSION_DIR/$1/pid"; echo "$pid"; }
 # --- tools
 
 @test "a tool attaches to a daemon that admits tools, and queries the jobs of all daemons" {
-    export DVM_PMIX_TOOLS=1
+    no_outer_name; export DVM_PMIX_TOOLS=1
     start_dvm 2 --slots 1
     hold_job other 2
     local id
@@ -650,7 +650,7 @@ tool_run() { timeout --kill-after=10 "$limit" "$tool" run "$(tool_uri)" "$@" 2> 
 }
 
 @test "a tool finds the DVM by its directory, and as the system's server, until the DVM ends" {
-    DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
+    no_outer_name; DVM_PMIX_TOOLS=1 start_dvm 2 --slots 1
     local way
     for way in "TMPDIR=$BATS_TEST_TMPDIR search" "PMIX_SYSTEM_TMPDIR=$DVM_SESSION_DIR/0 system"; do
         run timeout --kill-after=10 "$limit" env "${way% *}" "$tool" run "${way#* }" forward 2 sh -c 'echo "found $PMIX_HOSTNAME"'

@@ -17,7 +17,8 @@ NODE_IMAGE=kindest/node:v$K8S_VERSION
 # Debian release of the locally built node image: the last one whose systemd runs on cgroup v1 too.
 NODE_SUITE=bookworm
 
-DVM_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator
+export HOME=${HOME-~} # go, kubectl and helm need one; without it ~ is that of the user database
+DVM_CACHE=${XDG_CACHE_HOME:-~/.cache}/dvm-operator
 BIN_DIR=$DVM_CACHE/k8s-$K8S_VERSION/bin
 GO_DIR=$DVM_CACHE/go-$GO_VERSION
 ENGINE_DIR=$DVM_CACHE/engine
