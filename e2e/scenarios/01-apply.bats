@@ -37,6 +37,8 @@ load ../lib
     equal "user, root and token of the daemons" "$(k get pods -l "dvm.openpmix.io/cluster=$X" -o json | jq -c '[.items[].spec |
         [.securityContext.runAsUser, .containers[0].securityContext.readOnlyRootFilesystem, .automountServiceAccountToken]] | unique')" \
         '[[65532,true,false]]'
+    equal "the container that kubectl takes" "$(k get pods -l "dvm.openpmix.io/cluster=$X" -o json |
+        jq -r '[.items[].metadata.annotations["kubectl.kubernetes.io/default-container"]] | unique | join(" ")')" prted
     run in_head sh -c 'echo x > /usr/local/bin/x'
     [ "$status" != 0 ]
     [[ $output == *"Read-only file system"* ]]

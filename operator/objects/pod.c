@@ -31,6 +31,8 @@
 /* Longer than the end of a head takes: it ends its jobs, and its members park. */
 #define HEAD_GRACE_S 60
 #define GRACE_SLACK_S 30
+/* kubectl exec and logs take this container, wherever admission puts a sidecar of its own. */
+#define DEFAULT_CONTAINER "kubectl.kubernetes.io/default-container"
 #define RECORDS_DIR "/var/lib/dvm" /* each DvmCluster has a directory there, named by its uid */
 
 static json_t *field_env(const char *name, const char *path)
@@ -318,6 +320,18 @@ char *objects_spec_print(const struct cluster *c)
     return print_parts(o);
 }
 
+/* The user's annotations are added to ours and replace the choice of the default container. */
+static json_t *pod_annotations(const struct cluster *c, enum api_role role, const json_t *user)
+{
+    FREE_AUTO char *print =
+        role == API_ROLE_MEMBER ? objects_spec_print(c) : print_parts(common_parts(c));
+    json_t *o = json_pack("{s:s}", DEFAULT_CONTAINER, OBJECTS_CONTAINER);
+
+    objects_merge(o, user);
+    json_object_set_new(o, OBJECTS_SPEC, json_string(print));
+    return o;
+}
+
 static json_t *pod_metadata(const struct cluster *c, enum api_role role)
 {
     json_t *meta = json_pack("{s:{}}", "labels");
@@ -328,15 +342,8 @@ static json_t *pod_metadata(const struct cluster *c, enum api_role role)
         json_object_update(json_object_get(meta, "labels"), json_object_get(user, "labels"));
     json_object_update(json_object_get(meta, "labels"), own);
     json_decref(own);
-    if (json_object_get(user, "annotations"))
-        json_object_set_new(meta, "annotations",
-                            json_deep_copy(json_object_get(user, "annotations")));
-    FREE_AUTO char *print =
-        role == API_ROLE_MEMBER ? objects_spec_print(c) : print_parts(common_parts(c));
-
-    if (!json_object_get(meta, "annotations"))
-        json_object_set_new(meta, "annotations", json_object());
-    json_object_set_new(json_object_get(meta, "annotations"), OBJECTS_SPEC, json_string(print));
+    json_object_set_new(meta, "annotations",
+                        pod_annotations(c, role, json_object_get(user, "annotations")));
     return meta;
 }
 

@@ -173,6 +173,17 @@ who_may() {
     [ "$status" -ne 0 ]
 }
 
+@test "kubectl takes the operator's container, unless podAnnotations names another; its other annotations are added" {
+    local yaml of='.spec.template.metadata.annotations["kubectl.kubernetes.io/default-container"]'
+    annotations() { rendered --show-only templates/deployment.yaml "$@" | k create --dry-run=client -o json -f -; }
+    yaml=$(annotations --set podAnnotations.a=b)
+    [ "$(jq -r "$of" <<< "$yaml")" = operator ]
+    [ "$(jq -r '.spec.template.metadata.annotations.a' <<< "$yaml")" = b ]
+    [ "$(jq -r '[.spec.template.spec.containers[].name] | join(" ")' <<< "$yaml")" = operator ]
+    yaml=$(annotations --set 'podAnnotations.kubectl\.kubernetes\.io/default-container=side')
+    [ "$(jq -r "$of" <<< "$yaml")" = side ]
+}
+
 @test "a digest names the operator's image in place of a tag" {
     local digest
     digest=sha256:$(printf 'x' | sha256sum | cut -d' ' -f1)

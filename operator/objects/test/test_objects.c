@@ -429,6 +429,59 @@ static void a_template_adds_and_replaces_by_name(void **state)
     json_decref(o);
 }
 
+static const char *spec_of(json_t *set)
+{
+    json_t *annotations = at(set, "spec.template.metadata.annotations");
+
+    return json_string_value(json_object_get(annotations, OBJECTS_SPEC));
+}
+
+/* The container that kubectl takes in the pods of this set, with this metadata in the template. */
+static char *default_container(enum cluster_child child, const char *metadata)
+{
+    FREE_AUTO char *template = xasprintf("{\"metadata\": %s}", metadata);
+    json_t *o = with_template(template, child);
+    json_t *annotations = at(o, "spec.template.metadata.annotations");
+    const char *name =
+        json_string_value(json_object_get(annotations, "kubectl.kubernetes.io/default-container"));
+    char *copy = name ? xstrdup(name) : NULL;
+
+    json_decref(o);
+    return copy;
+}
+
+static void kubectl_takes_the_daemons_container_unless_the_template_names_another(void **state)
+{
+    static const enum cluster_child sets[] = {CLUSTER_HEAD_SET, CLUSTER_MEMBER_SET};
+    static const struct {
+        const char *metadata, *name;
+    } cases[] = {
+        {"{}", "prted"},
+        {"{\"annotations\": {\"k\": \"v\"}}", "prted"},
+        {"{\"annotations\": {\"kubectl.kubernetes.io/default-container\": \"side\"}}", "side"}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        for (size_t j = 0; j < 2; j++) {
+            FREE_AUTO char *name = default_container(sets[j], cases[i].metadata);
+
+            assert_non_null(name);
+            assert_string_equal(name, cases[i].name);
+        }
+    }
+    FREE_AUTO char *none = default_container(
+        CLUSTER_HEAD_SET, "{\"annotations\": {\"kubectl.kubernetes.io/default-container\": null}}");
+    assert_null(none);
+}
+
+static void a_template_does_not_replace_the_operators_own_annotation(void **state)
+{
+    json_t *o = with_template("{\"metadata\": {\"annotations\": {\"" OBJECTS_SPEC "\": \"x\"}}}",
+                              CLUSTER_MEMBER_SET);
+
+    assert_string_not_equal(spec_of(o), "x");
+    json_decref(o);
+}
+
 static void the_head_has_resources_of_its_own(void **state)
 {
     json_t *o = with_template("{\"spec\": {\"nodeSelector\": {\"a\": \"b\"}, \"containers\": "
@@ -490,13 +543,6 @@ static void take_wait(struct cluster *c)
 static void take_template(struct cluster *c)
 {
     c->template = json_loads("{\"metadata\": {\"annotations\": {\"a\": \"b\"}}}", 0, NULL);
-}
-
-static const char *spec_of(json_t *set)
-{
-    json_t *annotations = at(set, "spec.template.metadata.annotations");
-
-    return json_string_value(json_object_get(annotations, OBJECTS_SPEC));
 }
 
 static void a_members_pod_tells_a_changed_spec_from_a_changed_operator(void **state)
@@ -703,6 +749,8 @@ int main(void)
         cmocka_unit_test(the_head_alone_has_the_volume_of_its_records),
         cmocka_unit_test(the_termination_grace_follows_from_the_drain),
         cmocka_unit_test(a_template_adds_and_replaces_by_name),
+        cmocka_unit_test(kubectl_takes_the_daemons_container_unless_the_template_names_another),
+        cmocka_unit_test(a_template_does_not_replace_the_operators_own_annotation),
         cmocka_unit_test(the_head_has_resources_of_its_own),
         cmocka_unit_test(the_fingerprint_covers_everything_but_the_size),
         cmocka_unit_test(a_members_pod_tells_a_changed_spec_from_a_changed_operator),
