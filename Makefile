@@ -449,7 +449,7 @@ lint: $(if $(GATES),,all) ## style, layers, sizes, clang-tidy, libraries of prog
 	@$(if $(GATES),,ci/libraries.sh)
 
 lint-test: all ## shows that every gate of lint and docs-check refuses a bad sample, and that what hangs is ended
-	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/quick.bats ci/test/unit.bats ci/test/beside.bats ci/test/steps.bats ci/test/surroundings.bats
+	@$(BATS) ci/test/lint.bats ci/test/docs.bats ci/test/libraries.bats ci/test/quick.bats ci/test/unit.bats ci/test/beside.bats ci/test/steps.bats ci/test/surroundings.bats ci/test/demo.bats
 
 clean: ## remove build/
 	rm -rf $(BUILD)

@@ -5,7 +5,7 @@
 NS=dvm-demo
 # Exists if the demo has created the cluster: then demo-down may remove it.
 # shellcheck disable=SC2034  # used by those who read this file
-MADE=${XDG_CACHE_HOME:-$HOME/.cache}/dvm-operator/made-by-demo-${E2E_CLUSTER:-dvm-e2e}
+MADE=${XDG_CACHE_HOME:-~/.cache}/dvm-operator/made-by-demo-${E2E_CLUSTER:-dvm-e2e}
 
 provider() { "$ROOT/e2e/provider/provider.sh" "$@"; }
 

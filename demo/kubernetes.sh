@@ -35,17 +35,25 @@ typed() {
     long "  $text" "$name" "$@"
 }
 
-tools() { as_seen "packages, kind, kubectl, helm" deps "$ROOT/e2e/provider/deps.sh"; }
+# note_made: if there is no cluster yet, the one that comes is ours, and demo-down removes it.
+note_made() {
+    if (eval "$(provider env)" && timeout 10 kubectl get --raw /readyz) > /dev/null 2>&1; then return; fi
+    mkdir -p "${MADE%/*}"
+    touch "$MADE"
+    say "  The first time this takes some 20 minutes on two cores. Ctrl-C stops it; the next start goes on from there."
+}
 
+# The cluster comes from Kubernetes' programs, which compile, the images mostly from packages, which are fetched.
 cluster() {
-    if [ "$PROVIDER" = kind ]; then tools; fi
-    long "the cluster is up" cluster "$ROOT/e2e/provider/provider.sh" up
-    if [ "$PROVIDER" = kind ] && ! grep -q 'up already' "$LOGS/cluster.log"; then
-        mkdir -p "${MADE%/*}"
-        touch "$MADE"
+    if [ "$PROVIDER" = kind ]; then
+        as_seen "packages" deps "$ROOT/e2e/provider/deps.sh" --packages
+        note_made
     fi
+    step "the cluster is up" cluster "$ROOT/e2e/provider/provider.sh" up
+    step "the images of the operator and the daemons are built" images "$ROOT/e2e/images.sh"
+    finish
     eval "$(provider env)"
-    long "images of the operator and the daemons, built and on the nodes" images "$ROOT/e2e/images.sh" --load
+    long "the images are on the nodes" load "$ROOT/e2e/provider/provider.sh" load dvm-operator:dev dvm-daemon:dev
     # A kubeconfig of the demo's own has the namespace as default, so the commands below are short.
     MINE=$(mktemp "${TMPDIR:-/tmp}/dvm-demo-kubeconfig.XXXXXX")
     kubectl config view --raw --minify --flatten > "$MINE"
@@ -77,22 +85,13 @@ operator() {
         --wait --timeout 2m
 }
 
-started() {
-    for _ in {1..100}; do
-        if grep -q 'RUNNING' "$LOGS/job.log"; then return; fi
-        sleep 0.1
-    done
-    cat "$LOGS/job.log" >&2
-    fail "the job does not start"
-}
-
 scale_down() {
     local from
     say "  A job starts on all four; each rank works for three seconds, then all communicate by MPI:"
     printf '  %s$ %s%s\n' "$BOLD" "${HEAD[*]} prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42' &" "$PLAIN"
     group job timeout --kill-after=10 120 "${HEAD[@]}" prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42'
     local job=$GROUP
-    started
+    job_runs
     from=$EPOCHREALTIME
     show kubectl scale dvm/demo --replicas=2
     kubectl wait --for=jsonpath='{.status.campaign.phase}'=Draining dvm/demo --timeout=20s > /dev/null 2>&1 || true

@@ -41,10 +41,7 @@ say "  A job starts; each rank works for a second, then all communicate by MPI:"
 printf '  %s$ %s%s\n' "$BOLD" "prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42' &" "$PLAIN"
 group job timeout --kill-after=10 120 prun -n 7 --map-by node --verbose sh -c 'sleep 1; exec mpi_coll 42'
 job=$GROUP
-for _ in {1..50}; do
-    if grep -q RUNNING "$LOGS/job.log"; then break; fi
-    sleep 0.1
-done
+job_runs
 say "  Members 4 to 7 leave. No new rank is placed there, and running ranks may end first."
 show prte resize 3
 joined "$job" || fail "the job failed during the resize: $(cat "$LOGS/job.log")"

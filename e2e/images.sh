@@ -1,9 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds both images, each only when its sources have changed; --load loads them into the test cluster's nodes.
+#
+# One process at a time does this on the machine, until the images are loaded: all trees give them the same names.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 ROOT=$(cd "$here/.." && pwd)
+# shellcheck source=e2e/provider/kind/versions.sh
+. "$here/provider/kind/versions.sh"
+# shellcheck source=e2e/provider/part.bash
+. "$here/provider/part.bash"
 BUILDER=${BUILDER:-docker}
 LABEL=dvm.openpmix.io/sources # of what an image was built, so that the engine itself knows what is stale
 LOGS=$ROOT/build/images
@@ -27,19 +33,22 @@ hash_of() {
 
 built_of() { "$BUILDER" image inspect --format "{{index .Config.Labels \"$LABEL\"}}" "$1" 2> /dev/null || true; }
 
-# build IMAGE DOCKERFILE
+id_of() { "$BUILDER" image inspect --format '{{.Id}}' "$1" 2> /dev/null || true; }
+
+# build IMAGE DOCKERFILE SECONDS: the seconds that it usually takes.
 build() {
-    local tag=$1:dev hash log=$LOGS/$1.log start=$SECONDS
+    local tag=$1:dev hash log=$LOGS/$1.log start=$SECONDS former
     hash=$(hash_of "$1")
     if [ "$(built_of "$tag")" = "$hash" ]; then say "image $tag: unchanged"; return; fi
-    say "image $tag: building (log: ${log#"$ROOT"/})"
-    if ! "$here/provider/build-image.sh" "$ROOT/$2" "$ROOT" "$tag" --label "$LABEL=$hash" > "$log" 2>&1; then
+    former=$(id_of "$tag")
+    part "$3" "building image $tag (log: ${log#"$ROOT"/})"
+    if ! "$here/provider/build-image.sh" "$ROOT/$2" "$ROOT" "$tag" --label "$LABEL=$hash" > "$log" 2>&1 9>&-; then
         tail -n 30 "$log" >&2
         say "image $tag: not built"
         return 1
     fi
-    # The previous image has no name any more.
-    "$BUILDER" image prune --force --filter "label=$LABEL" > /dev/null 2>&1 || true
+    # The former image has no name any more. A prune would also remove what another build is about to name.
+    if [ -n "$former" ] && [ "$former" != "$(id_of "$tag")" ]; then "$BUILDER" image rm "$former" > /dev/null 2>&1 || true; fi
     say "image $tag: built in $((SECONDS - start)) s"
 }
 
@@ -59,7 +68,8 @@ check() {
 
 load() {
     local start=$SECONDS
-    "$here/provider/provider.sh" load dvm-operator:dev dvm-daemon:dev
+    part 30 "loading both images into the nodes"
+    "$here/provider/provider.sh" load dvm-operator:dev dvm-daemon:dev 9>&-
     say "images: on the nodes after $((SECONDS - start)) s"
 }
 
@@ -68,8 +78,9 @@ if [ "$BUILDER" = docker ]; then
     "$here/provider/kind/engine.sh" up
     eval "$("$here/provider/kind/engine.sh" env)"
 fi
-build dvm-daemon daemon-image/Dockerfile
-build dvm-operator Dockerfile
+take_lock "$DVM_CACHE/images.lock" "builds images"
+build dvm-daemon daemon-image/Dockerfile 240
+build dvm-operator Dockerfile 60
 if [ "$BUILDER" = docker ]; then
     check dvm-daemon libhwloc15 1000000000
     check dvm-operator libssl3t64 30000000

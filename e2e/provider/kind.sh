@@ -5,12 +5,15 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=e2e/provider/kind/versions.sh
 . "$here/kind/versions.sh"
+# shellcheck source=e2e/provider/part.bash
+. "$here/part.bash"
 
 CLUSTER=${E2E_CLUSTER:-dvm-e2e}
 CONFIG=${E2E_KIND_CONFIG:-kind-config.yaml}
 ROOT=$(cd "$here/../.." && pwd)
 KUBECONFIG_FILE=$CLUSTER_DIR/$CLUSTER/kubeconfig
 MARK=$CLUSTER_DIR/$CLUSTER/created-by-e2e
+USABLE=$CLUSTER_DIR/$CLUSTER/usable # there once the cluster was complete
 CREATING=0
 PATH=$BIN_DIR:$PATH
 export KUBECONFIG=$KUBECONFIG_FILE
@@ -24,9 +27,9 @@ use_engine() { eval "$(engine env)"; }
 exists() { grep -qxF "$CLUSTER" <<< "$(kind get clusters 2> /dev/null)"; }
 kube() { timeout --kill-after=10 120 kubectl "$@"; }
 
-# Succeeds if the API server answers and the container of each node runs.
+# Succeeds if the cluster was complete, the API server answers, and the container of each node runs.
 is_alive() {
-    [ -e "$MARK" ] && [ -s "$KUBECONFIG_FILE" ] || return 1
+    [ -e "$MARK" ] && [ -e "$USABLE" ] && [ -s "$KUBECONFIG_FILE" ] || return 1
     timeout 5 kubectl get --raw /readyz > /dev/null 2>&1 || return 1
     local states
     states=$(docker ps --all --filter "label=io.x-k8s.kind.cluster=$CLUSTER" --format '{{.State}}')
@@ -54,7 +57,8 @@ prepare() {
 # kind returns when the nodes have joined; tests need Ready nodes and names that resolve.
 wait_until_usable() {
     kube wait --for=condition=Ready nodes --all --timeout=100s > /dev/null &&
-        kube --namespace kube-system rollout status deployment/coredns --timeout=100s > /dev/null
+        kube --namespace kube-system rollout status deployment/coredns --timeout=100s > /dev/null &&
+        touch "$USABLE"
 }
 
 # A test that stopped a node leaves its container, which gets its address back. After the end of the engine (a reboot)
@@ -83,6 +87,7 @@ create() {
     trap 'exit 130' INT TERM
     CREATING=1
     touch "$MARK"
+    part 45 "creating the nodes of the cluster"
     (cd "$ROOT" && kind create cluster --quiet --name "$CLUSTER" --config "$CONFIG" --kubeconfig "$KUBECONFIG_FILE")
     wait_until_usable
     CREATING=0
@@ -94,9 +99,7 @@ up() {
     use_engine
     if is_alive; then say "cluster $CLUSTER: up already"; return; fi
     prepare
-    mkdir -p "$CLUSTER_DIR"
-    exec 9> "$CLUSTER_DIR/lock"
-    flock 9
+    take_lock "$CLUSTER_DIR/lock" "creates a cluster"
     if is_alive; then say "cluster $CLUSTER: up already"; return; fi
     if exists; then
         [ -e "$MARK" ] || die "there is a cluster $CLUSTER that this script did not make; set E2E_CLUSTER"

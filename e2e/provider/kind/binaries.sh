@@ -1,21 +1,29 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the programs of a Kubernetes cluster from Go modules into the cache: binaries.sh [NAME…]
+#
+# A program appears in BIN_DIR when it is complete. So a run that was stopped goes on with the program that it was at,
+# for which Go keeps the packages that it has compiled. One program at a time is built on this machine.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=e2e/provider/kind/versions.sh
 . "$here/versions.sh"
+# shellcheck source=e2e/provider/part.bash
+. "$here/../part.bash"
 
 # In the order of need: the operator's own tests wait for the first three.
 ALL=(etcd kube-apiserver kubectl kind kube-controller-manager kube-scheduler kubelet kube-proxy kubeadm
      coredns local-path-provisioner helm)
+# How long each usually takes on two cores, after those before it.
+declare -A USUAL_S=([etcd]=40 [kube-apiserver]=300 [kubectl]=60 [kind]=20 [kube-controller-manager]=100 [kube-scheduler]=30
+    [kubelet]=80 [kube-proxy]=30 [kubeadm]=60 [coredns]=150 [local-path-provisioner]=50 [helm]=100)
 # The plugins of CoreDNS that kubeadm's Corefile uses.
 COREDNS_PLUGINS=(cache errors forward health hosts kubernetes loadbalance log loop metrics ready reload)
 
 export CGO_ENABLED=0 GOTOOLCHAIN=${GOTOOLCHAIN:-auto} GOFLAGS=-trimpath
 unset GOBIN GOOS GOARCH
 if [ -x "$GO_DIR/bin/go" ]; then PATH=$GO_DIR/bin:$PATH; fi
-work='' builder=''
+work='' builder='' nth=0 count=0
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -26,8 +34,15 @@ usage() {
 }
 
 clean_up() {
-    if [ -n "$builder" ]; then kill "$builder" 2>/dev/null || true; fi
-    if [ -n "$work" ]; then rm -rf "$work"; fi
+    # go may still write below its directories.
+    if [ -n "$builder" ]; then
+        kill -- "-$builder" 2> /dev/null || true
+        wait "$builder" 2> /dev/null || true
+    fi
+    if [ -n "$work" ]; then
+        rm -rf "$work"
+        rm -f "$BIN_DIR"/.*."$$"
+    fi
 }
 
 # new_module NAME MODULE VERSION: a module in $work/NAME that requires one other.
@@ -106,11 +121,13 @@ build_one() {
     esac
 }
 
-# watch_build NAME: waits for $builder and prints every 15 s that it still runs.
+# watch_build NAME: waits for $builder and prints every minute that it still runs. It waits in the background, so that
+# the shell handles a signal at once.
 watch_build() {
     local start=$SECONDS
-    while kill -0 "$builder" 2>/dev/null; do
-        timeout 15 tail --pid="$builder" -f /dev/null || say "  $1: building, $((SECONDS - start)) s"
+    while kill -0 "$builder" 2> /dev/null; do
+        timeout 60 tail -s 0.2 --pid="$builder" -f /dev/null 9>&- &
+        wait $! || say "  $1: building, $((SECONDS - start)) s"
     done
     if wait "$builder"; then
         builder=''
@@ -122,19 +139,34 @@ watch_build() {
     fi
 }
 
-# One build at a time on this machine: a second caller gets its turn between programs.
+# ensure NAME: the lock is released after each program, so that a second caller gets its turn. The build has a process
+# group of its own, which can be ended as a whole, and holds the lock too, in case it outlives this script.
 ensure() {
-    local name=$1 temporary
+    local name=$1 temporary=$BIN_DIR/.$1.$$
     if [ -x "$BIN_DIR/$name" ]; then return; fi
-    flock 9
+    take_lock "$BIN_DIR/../lock" "builds Kubernetes programs"
+    find "$BIN_DIR" -name '.*.[0-9]*' -delete # of a script that was killed
     if [ ! -x "$BIN_DIR/$name" ]; then
-        temporary=$BIN_DIR/.$name.new
-        build_one "$name" "$temporary" 9>&- &
+        part "${USUAL_S[$name]}" "building $name ($((++nth)) of $count)"
+        set -m
+        build_one "$name" "$temporary" < /dev/null &
         builder=$!
+        set +m
         watch_build "$name"
         mv "$temporary" "$BIN_DIR/$name"
     fi
-    flock -u 9
+    exec 9>&-
+}
+
+# announce NAME…: how many are missing, and how long they take in all.
+announce() {
+    local name seconds=0
+    for name in "$@"; do
+        if [ -x "$BIN_DIR/$name" ]; then continue; fi
+        count=$((count + 1))
+        seconds=$((seconds + USUAL_S[$name]))
+    done
+    part "$seconds" "$count Kubernetes programs are to be built"
 }
 
 all_present() {
@@ -154,7 +186,7 @@ main() {
     work=$(mktemp -d)
     trap clean_up EXIT
     trap 'exit 130' INT TERM
-    exec 9> "$BIN_DIR/../lock"
+    announce "${names[@]}"
     for name in "${names[@]}"; do ensure "$name"; done
 }
 

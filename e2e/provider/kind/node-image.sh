@@ -3,11 +3,14 @@
 # Builds the node image of the cluster in the engine at DOCKER_HOST, unless it is there: node-image.sh
 #
 # The way is kind's own (a base with systemd and containerd, the cluster's images imported into that
-# containerd, the container committed), the material is Debian packages and our binaries.
+# containerd, the container committed), the material is Debian packages and our binaries. A run that was stopped goes on
+# with the images that it has completed: they have the label of the same inputs.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=e2e/provider/kind/versions.sh
 . "$here/versions.sh"
+# shellcheck source=e2e/provider/part.bash
+. "$here/../part.bash"
 
 NODE_PACKAGES=(systemd systemd-sysv dbus containerd runc containernetworking-plugins iptables nftables ebtables
     conntrack iproute2 ethtool socat kmod mount util-linux hostname procps ca-certificates jq login passwd)
@@ -33,17 +36,19 @@ inputs_hash() {
     } | sha256sum | cut -c1-16
 }
 
-is_current() {
-    [ "$(docker image inspect -f "{{index .Config.Labels \"$LABEL\"}}" "$NODE_IMAGE" 2>/dev/null)" = "$1" ]
-}
+# is_current IMAGE: it was made from the present inputs.
+is_current() { [ "$(docker image inspect -f "{{index .Config.Labels \"$LABEL\"}}" "$1" 2> /dev/null)" = "$hash" ]; }
 
-# import_root NAME PACKAGE…
+# import_root NAME PACKAGE…: the image gets its name when the packages are complete; an archive that ends early is one too.
 import_root() {
     local name=$1
     shift
-    say "  node image: Debian packages for $name"
+    if is_current "dvm-e2e/$name"; then return; fi
+    part 25 "node image: Debian packages for $name"
     "$here/debian-root.sh" "$NODE_SUITE" essential "$@" |
-        docker import --change "$PATH_LINE" --change "LABEL $LABEL=$hash" - "dvm-e2e/$name" > /dev/null
+        docker import --change "$PATH_LINE" --change "LABEL $LABEL=$hash" - "dvm-e2e/$name:partial" > /dev/null
+    docker tag "dvm-e2e/$name:partial" "dvm-e2e/$name"
+    docker rmi "dvm-e2e/$name:partial" > /dev/null
 }
 
 kind_source() {
@@ -81,7 +86,7 @@ gather() {
 }
 
 build_stage() {
-    say "  node image: stage $1"
+    part 5 "node image: stage $1"
     docker build --label "$LABEL=$hash" --target "$1" --tag "dvm-e2e/$1" "$work" > "$work/build.log" 2>&1 || { cat "$work/build.log" >&2; return 1; }
 }
 
@@ -135,12 +140,10 @@ remove_leftovers() {
 main() {
     local stage start=$SECONDS
     hash=$(inputs_hash)
-    if is_current "$hash"; then return; fi
+    if is_current "$NODE_IMAGE"; then return; fi
     command -v gcc > /dev/null || die "gcc is not installed"
-    mkdir -p "$DVM_CACHE"
-    exec 9> "$DVM_CACHE/node-image.lock"
-    flock 9
-    if is_current "$hash"; then return; fi
+    take_lock "$DVM_CACHE/node-image.lock" "makes the node image"
+    if is_current "$NODE_IMAGE"; then return; fi
     work=$(mktemp -d "$DVM_CACHE/node-image.XXXXXX")
     trap clean_up EXIT
     trap 'exit 130' INT TERM
@@ -149,7 +152,7 @@ main() {
     gather
     for stage in node agent pause control-plane coredns; do build_stage "$stage"; done
     name_images
-    say "  node image: importing ${#names[@]} images"
+    part 20 "node image: importing ${#names[@]} images"
     commit_with_images
     remove_leftovers
     say "  node image: $NODE_IMAGE built in $((SECONDS - start)) s"
