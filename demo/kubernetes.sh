@@ -141,7 +141,7 @@ operator
 chapter "3. A DVM: a head and four members"
 say "  (From here on $NS is kubectl's default namespace.)"
 show kubectl apply -f demo/dvm.yaml
-typed "it can run jobs" available kubectl wait --for=condition=Available dvm/demo --timeout=120s
+typed "all four members are wired" ready kubectl wait --for=condition=Ready dvm/demo --timeout=120s
 show kubectl get pods -o 'custom-columns=POD:.metadata.name,READY:.status.containerStatuses[0].ready,NODE:.spec.nodeName'
 show "${HEAD[@]}" pstat tree
 
