@@ -13,7 +13,7 @@ setup() {
     cp -r "$BATS_TEST_DIRNAME"/../../{e2e,demo,Makefile,Dockerfile,.dockerignore} "$tree"
     cp "$BATS_TEST_DIRNAME/../../daemon-image/Dockerfile" "$tree/daemon-image"
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache T=$BATS_TEST_TMPDIR PATH=$BATS_TEST_TMPDIR/bin:$PATH BUILDER=podman
-    export DEMO_LOGS=$BATS_TEST_TMPDIR/logs
+    export DEMO_LOGS=$BATS_TEST_TMPDIR/logs TMPDIR=$BATS_TEST_TMPDIR
     cache=$XDG_CACHE_HOME/dvm-operator
     # shellcheck source=e2e/provider/kind/versions.sh
     . "$tree/e2e/provider/kind/versions.sh"
