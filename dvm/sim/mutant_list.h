@@ -157,6 +157,7 @@
     X(CALLERS_LOST, "a grow fails under a new head, since its callers have to call again")         \
     X(NO_RELAUNCH, "a new head does not send launches again")                                      \
     X(LOSS_UNEXPLAINED, "a loss does not explain the failure of a rank elsewhere")                 \
+    X(UNFINISHED_IS_WELL, "a rank that exits with 0 without finalizing does not fail its job")     \
     X(LOSS_EXPLAINS_ALL, "a loss explains any end of a job, also one by its user")                 \
     X(DRAIN_ENDS_ALL, "a shrink with Kill ends recoverable jobs whole")                            \
     X(SILENT_TWICE, "a shrink waits for a silent target for twice the limit")                      \

@@ -95,7 +95,7 @@ ends() {
         code=0
         prun -n "$1" --host 1 "$BATS_FILE_TMPDIR/client" "$2" "$BATS_TEST_TMPDIR/$end" "$end" "$3" || code=$?
         case $end:$code in
-            finalize:0 | return:0 | abort:3 | kill:137) ;;
+            finalize:0 | return:1 | abort:3 | kill:137) ;;
             *) echo "$end: exit code $code" && return 1 ;;
         esac
         client check "$BATS_TEST_TMPDIR/$end" "$3"
@@ -198,7 +198,7 @@ hold_others() {
     local id f=$BATS_TEST_TMPDIR/job-target/f
     hold_job held 1 --host 1
     id=$(view '[.jobs[] | select(.state == "RUNNING")][0].id')
-    prun -n 1 --host 1 "$BATS_FILE_TMPDIR/client" for "$id" "$BATS_TEST_TMPDIR" return job-target
+    prun -n 1 --host 1 "$BATS_FILE_TMPDIR/client" for "$id" "$BATS_TEST_TMPDIR" finalize job-target
     [ -e "$f" ]
     release_job held 1
     end_job held

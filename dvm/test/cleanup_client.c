@@ -531,16 +531,16 @@ static int run(char *const argv[])
 
 static int end(const char *how)
 {
-    if (strcmp(how, "finalize") == 0)
+    if (strcmp(how, "say") == 0 || strcmp(how, "wait") == 0) {
+        puts("up");
+        fflush(stdout);
+    }
+    if (strcmp(how, "finalize") == 0 || strcmp(how, "say") == 0)
         return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
     if (strcmp(how, "abort") == 0)
         PMIx_Abort(3, "as the test wants it", NULL, 0);
     if (strcmp(how, "kill") == 0)
         raise(SIGKILL);
-    if (strcmp(how, "say") == 0 || strcmp(how, "wait") == 0) {
-        puts("up");
-        fflush(stdout);
-    }
     while (strcmp(how, "wait") == 0)
         pause();
     _exit(0); /* without finalize */

@@ -663,6 +663,7 @@ static void ask(uint64_t connections)
     printf("asked after %llu connections: %s\n", (unsigned long long)connections,
            name_of(PMIx_Lookup(&nothing, 1, NULL, 0)));
     fflush(stdout);
+    PMIx_Finalize(NULL, 0);
     _exit(0);
 }
 

@@ -73,6 +73,61 @@ last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
     [[ "$output" == *"rank 1 on node1 (vpid 1) exited with code 3"* ]]
 }
 
+# --- ranks that exit with 0 in their PMIx session
+
+# says_not_finalized RANK: the output is one line, which names the rank and what it has not called.
+says_not_finalized() {
+    [[ "$output" == "prun: rank "$1" on node"+([0-9])" (vpid "+([0-9])") exited with code 0 "*"without MPI_Finalize (PMIx_Finalize): NotFinalized, pid "+([0-9]) ]]
+}
+
+@test "a rank that exits with 0 without finalizing ends its job, also if all ranks do so" {
+    start_dvm 2 --slots 2
+    local by
+    for by in node slot; do
+        run -1 prun -n 2 --map-by "$by" "$probe" leave 1
+        says_not_finalized 1
+        [[ "$(last_job)" == "ABORTED: rank 1 on "*NotFinalized* ]]
+    done
+    run -1 prun -n 3 "$probe" leave ""
+    says_not_finalized "[012]"
+    run -1 prun -n 1 sh -c '"$1" leave ""; exit 0' sh "$probe"
+    says_not_finalized 0
+}
+
+@test "a rank may exit with 0 if it, or a child of it, has finalized, or if it was never a client" {
+    start_dvm 1 --slots 2
+    run -0 prun -n 2 "$probe" again
+    [ -z "$output" ]
+    run -0 prun -n 2 sh -c '"$1" again; exit 0' sh "$probe"
+    [ -z "$output" ]
+    run -0 prun -n 2 sh -c '"$1" leave ""; "$1" again' sh "$probe"
+    [ -z "$output" ]
+    run -0 prun -n 2 true
+    [ -z "$output" ]
+}
+
+@test "recoverable: a rank that exits with 0 without finalizing fails nothing, and with strict the job" {
+    start_dvm 1 --slots 2
+    run -0 prun --recoverable -n 2 "$probe" leave 1
+    [ -z "$output" ]
+    run -1 prun --recoverable --strict -n 2 "$probe" leave 1
+    [[ "$output" == *"1 of 2 ranks failed or were lost: rank 1 on "*NotFinalized* ]]
+}
+
+@test "ranks that end with their job need not finalize" {
+    start_dvm 1 --slots 2
+    local pid=$BATS_TEST_TMPDIR/ready
+    mkfifo "$pid"
+    timeout --kill-after=10 "$limit" "$bin/prun" -n 1 sh -c 'trap "exit 0" TERM; "$1" leave ""; echo > "$2"; sleep 1000 & wait' \
+        sh "$probe" "$pid" > "$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    local prun_pid=$! code=0
+    read -r _ < "$pid"
+    pterm --job "$(view '.jobs[-1].id')"
+    wait "$prun_pid" || code=$?
+    [ "$code" -eq 143 ]
+    run ! grep NotFinalized "$BATS_TEST_TMPDIR/out"
+}
+
 # --- the spawner
 
 family=900000 # seconds that the family sleeps, with a digit more for each

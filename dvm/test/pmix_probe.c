@@ -420,6 +420,32 @@ static int do_doomed(char **argv)
     return 1;
 }
 
+/* --- leave RANK: that rank exits with 0 without finalizing, the others wait for it in a fence. ""
+ * stands for each rank */
+
+static int do_leave(char **argv)
+{
+    begin();
+    if (!argv[0][0] || me.rank == (pmix_rank_t)number(argv[0]))
+        _exit(0);
+    PMIx_Fence(NULL, 0, NULL, 0);
+    return end();
+}
+
+/* --- again: several sessions in one process, with nested ones */
+
+static int do_again(char **argv)
+{
+    (void)argv;
+    for (int i = 0; i < 3; i++) {
+        begin();
+        begin();
+        end();
+        end();
+    }
+    return 0;
+}
+
 /* --- survive: rank 1 leaves a process that keeps its connection open, and dies; the others meet */
 
 static int do_survive(char **argv)
@@ -807,6 +833,8 @@ static const struct {
     {"log", do_log},
     {"late", do_late},
     {"doomed", do_doomed},
+    {"leave", do_leave},
+    {"again", do_again},
     {"survive", do_survive},
     {"tool", do_tool},
     {"hold", do_hold},

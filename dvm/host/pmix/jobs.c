@@ -10,16 +10,26 @@
  * A job that a rank has spawned, or whose ranks are all elsewhere, is described at once, since
  * others may ask sooner. A directory is removed when no rank can make it again.
  *
+ * A client library waits for the answer to PMIx_Finalize for two seconds only, so a process may end
+ * before a busy server has read the request. pmix_srv_settle() waits until the library has found
+ * the rank's connections closed: everything that was sent has been read then, and is handled before
+ * the next call that the library's thread is given.
+ *
  * Failures: a job whose description or directories cannot be made ends, with the reason, as if its
- * rank had called PMIx_Abort. */
+ * rank had called PMIx_Abort. A process that a rank has left may hold its connection open. The
+ * looks end after LOOKS_MAX, when all that the rank has sent was read long ago. */
 #include "base/log/log.h"
 #include "dvm/host/jobspec/outer.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/host/pmix/sessiondir.h"
 
 #include <errno.h>
+#include <pmix_extend.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define LOOK_MS 1
+#define LOOKS_MAX 1000
 
 struct job *job_find(struct pmix_srv *p, const char *nspace)
 {
@@ -300,6 +310,48 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank,
     watch_asked(p);
     PMIx_server_deregister_client(&proc, op_on_status, op_cbdata(op));
 }
+
+/* --- the last messages of a rank whose process has ended */
+
+struct settling {
+    const struct pmix_srv *srv;
+    uint64_t op;
+    pmix_proc_t rank;
+    unsigned looks;
+};
+
+static void report_settled(void *arg)
+{
+    struct settling *s = arg;
+
+    op_part_done(s->op, PMIX_SUCCESS);
+    free(s);
+}
+
+static void look_at_rank(void *arg)
+{
+    struct settling *s = arg;
+    bool again = ++s->looks < LOOKS_MAX && pmix_extend_is_connected(&s->rank);
+
+    handback_after(s->srv, again ? LOOK_MS : 0, again ? look_at_rank : report_settled, free, s);
+}
+
+void pmix_srv_settle(struct pmix_srv *p, const char *nspace, uint32_t rank,
+                     void (*done)(int status, void *arg), void *arg)
+{
+    struct settling *s = xcalloc(1, sizeof(*s));
+    struct op *op = op_new(p, nspace, rank);
+
+    op->done = done;
+    op->arg = arg;
+    op->left = 1;
+    s->srv = p;
+    s->op = op->id;
+    PMIX_LOAD_PROCID(&s->rank, nspace, rank);
+    handback_post(p, look_at_rank, free, s);
+}
+
+/* --- the end of a job */
 
 static void remove_job(struct pmix_srv *p, struct op *op)
 {

@@ -206,6 +206,10 @@ void pmix_srv_notify_held(struct pmix_srv *p, const struct pmix_srv_proc *to, co
                           enum job_stop where);
 /* Whether this local rank, if it ended now, would do so as a client that has not finalized. */
 bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank);
+/* The process of this local rank has ended: done() when the library has handled all that it had
+ * sent, after some seconds at the most. */
+void pmix_srv_settle(struct pmix_srv *p, const char *nspace, uint32_t rank,
+                     void (*done)(int status, void *arg), void *arg);
 /* An event from another daemon; done() when the library has it. */
 void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,
                      void (*done)(int status, void *arg), void *arg);

@@ -10,6 +10,9 @@
  * are registered for the rank, the core gets the report after their removal, otherwise at once. The
  * end of a rank's output is a report of its own, made when both streams have ended.
  *
+ * A rank that exits with code 0 as a PMIx client that has not finalized fails its job. Its kind is
+ * determined when the server has handled all that the rank had sent (pmix_srv_settle()).
+ *
  * Invariants: each report to the core is made between host_enter() and host_drain(). Output of a
  * job without a submitter's daemon (JOB_NO_VPID) is dropped.
  *
@@ -149,13 +152,30 @@ static void ignore_status(int status, void *arg)
 {
 }
 
-struct ended { /* a rank whose end is reported after its registered paths are removed */
+struct ended { /* a rank whose end is reported later */
     struct ranks *r;
     char *nspace;
     uint32_t rank;
     int wait_status;
     enum rank_how how;
 };
+
+static struct ended *make_ended(struct ranks *r, const char *nspace, uint32_t rank, int wait_status)
+{
+    struct ended *e = xcalloc(1, sizeof(*e));
+
+    e->r = r;
+    e->nspace = xstrdup(nspace);
+    e->rank = rank;
+    e->wait_status = wait_status;
+    return e;
+}
+
+static void free_ended(struct ended *e)
+{
+    free(e->nspace);
+    free(e);
+}
 
 static void on_rank_cleaned(int status, void *arg)
 {
@@ -164,8 +184,7 @@ static void on_rank_cleaned(int status, void *arg)
     host_enter(e->r->env);
     core_proc_ended(e->r->core, e->nspace, e->rank, e->wait_status, e->how);
     host_drain(e->r->env);
-    free(e->nspace);
-    free(e);
+    free_ended(e);
 }
 
 /* One kill that the kernel has counted explains the end of one rank. */
@@ -183,11 +202,13 @@ static enum rank_how how_ended(const struct ranks *r, const char *nspace, uint32
 {
     struct ranks_job *j = ranks_find(r, nspace);
 
-    if (j && j->ranks[rank].ordered && WIFSIGNALED(wait_status))
+    bool in_session = pmix_srv_in_session(r->pmix, nspace, rank);
+
+    if (j && j->ranks[rank].ordered && (WIFSIGNALED(wait_status) || in_session))
         return RANK_BY_CMD;
     if (j && takes_oom_kill(j, wait_status))
         return RANK_NO_MEMORY;
-    return pmix_srv_in_session(r->pmix, nspace, rank) ? RANK_WO_SYNC : RANK_PLAIN;
+    return in_session ? RANK_WO_SYNC : RANK_PLAIN;
 }
 
 static void report_end(struct ranks *r, const char *nspace, uint32_t rank, int wait_status)
@@ -200,9 +221,28 @@ static void report_end(struct ranks *r, const char *nspace, uint32_t rank, int w
         core_proc_ended(r->core, nspace, rank, wait_status, how);
         return;
     }
-    e = xmalloc(sizeof(*e));
-    *e = (struct ended){r, xstrdup(nspace), rank, wait_status, how};
+    e = make_ended(r, nspace, rank, wait_status);
+    e->how = how;
     pmix_srv_rank_gone(r->pmix, nspace, rank, on_rank_cleaned, e);
+}
+
+static void on_rank_settled(int status, void *arg)
+{
+    struct ended *e = arg;
+
+    host_enter(e->r->env);
+    report_end(e->r, e->nspace, e->rank, e->wait_status);
+    host_drain(e->r->env);
+    free_ended(e);
+}
+
+static void take_end(struct ranks *r, const char *nspace, uint32_t rank, int wait_status)
+{
+    if (wait_status == 0 && pmix_srv_in_session(r->pmix, nspace, rank))
+        pmix_srv_settle(r->pmix, nspace, rank, on_rank_settled,
+                        make_ended(r, nspace, rank, wait_status));
+    else
+        report_end(r, nspace, rank, wait_status);
 }
 
 static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *arg)
@@ -212,7 +252,7 @@ static void on_exited(const char *nspace, uint32_t rank, int wait_status, void *
     host_enter(r->env);
     switch (kind_of(nspace)) {
     case PROCESS_RANK:
-        report_end(r, nspace, rank, wait_status);
+        take_end(r, nspace, rank, wait_status);
         break;
     case PROCESS_WRITER:
         writer_exited(r, nspace, wait_status);

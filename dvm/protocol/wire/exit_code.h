@@ -6,6 +6,7 @@
 
 /* X(ID, code, what it means): of the end of a job, in the order of the help text. */
 #define EXIT_CODES(X)                                                                              \
+    X(NOT_FINALIZED, 1, "a rank exited with 0 after MPI_Init, but without MPI_Finalize")           \
     X(ENDED, 143, "ended by the user (137: killed)")                                               \
     X(CANCELLED, 122, "cancelled: ended by a drain, a shutdown, or because its prun was killed")   \
     X(LOST, 123, "a daemon with ranks of the job was lost, or the connection to the DVM")          \

@@ -7,6 +7,7 @@
 #include "src/class/pmix_pointer_array.h"
 #include "src/common/pmix_iof.h"
 #include "src/include/pmix_globals.h"
+#include "src/server/pmix_server_ops.h"
 
 #include <event.h>
 
@@ -92,4 +93,16 @@ pmix_status_t pmix_extend_pull_deliver(size_t at, pmix_iof_channel_t channel,
     pmix_iof_req_t *r = request_at(at);
 
     return r ? pmix_iof_process_iof(channel, source, bytes, NULL, 0, r) : PMIX_ERR_NOT_FOUND;
+}
+
+bool pmix_extend_is_connected(const pmix_proc_t *rank)
+{
+    for (int i = 0; i < pmix_server_globals.clients.size; i++) {
+        pmix_peer_t *peer = pmix_pointer_array_get_item(&pmix_server_globals.clients, i);
+
+        if (peer && peer->info && peer->sd >= 0 && peer->info->pname.rank == rank->rank &&
+            PMIX_CHECK_NSPACE(peer->info->pname.nspace, rank->nspace))
+            return true;
+    }
+    return false;
 }

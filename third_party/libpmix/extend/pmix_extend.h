@@ -30,6 +30,10 @@ bool pmix_extend_pull_at(size_t at, struct pmix_extend_pull *out);
 pmix_status_t pmix_extend_pull_deliver(size_t at, pmix_iof_channel_t channel,
                                        const pmix_proc_t *source, const pmix_byte_object_t *bytes);
 
+/* Whether some process of this rank is connected: its socket has not been found closed. When it has
+ * been, all that the process had sent was read before. */
+bool pmix_extend_is_connected(const pmix_proc_t *rank);
+
 /* The other end of a TCP connection within this network namespace, as the kernel's socket tables
  * have it: the user of the process, and the number of its socket. 0, or -1 if the peer is elsewhere
  * or has closed its end. The second one reads /proc only, as the first does where sock_diag is not

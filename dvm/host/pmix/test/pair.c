@@ -514,6 +514,38 @@ static void on_rank_gone(int status, void *arg)
         pmix_srv_job_gone(s->pmix, PAIR_NSPACE, on_job_gone, s);
 }
 
+struct settled {
+    struct server *s;
+    uint32_t rank;
+};
+
+static void on_settled(int status, void *arg)
+{
+    struct settled *of = arg;
+    struct server *s = of->s;
+
+    s->failed += status != 0;
+    printf("rank %u: %s\n", of->rank,
+           pmix_srv_in_session(s->pmix, PAIR_NSPACE, of->rank) ? "not finalized" : "finalized");
+    fflush(stdout);
+    pmix_srv_rank_gone(s->pmix, PAIR_NSPACE, of->rank, on_rank_gone, s);
+    free(of);
+}
+
+static void take_end(struct server *s, uint32_t rank, int status)
+{
+    struct settled *of;
+
+    s->failed += status != 0;
+    if (status != 0 || !pmix_srv_in_session(s->pmix, PAIR_NSPACE, rank)) {
+        pmix_srv_rank_gone(s->pmix, PAIR_NSPACE, rank, on_rank_gone, s);
+        return;
+    }
+    of = xcalloc(1, sizeof(*of));
+    *of = (struct settled){s, rank};
+    pmix_srv_settle(s->pmix, PAIR_NSPACE, rank, on_settled, of);
+}
+
 static void on_exit_of(int fd, int events, void *arg)
 {
     struct server *s = arg;
@@ -523,10 +555,9 @@ static void on_exit_of(int fd, int events, void *arg)
 
         if (!s->waits[r] || waitpid(s->pids[r], &status, WNOHANG) != s->pids[r])
             continue;
-        s->failed += status != 0;
         loop_fd_destroy(s->waits[r]);
         s->waits[r] = NULL;
-        pmix_srv_rank_gone(s->pmix, PAIR_NSPACE, r, on_rank_gone, s);
+        take_end(s, r, status);
     }
 }
 

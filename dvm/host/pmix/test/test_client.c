@@ -144,6 +144,34 @@ static void ranks_that_die_without_finalize_leave_nothing_behind(void **state)
     free(r.out);
 }
 
+/* What the server says of a rank that has exited with code 0. */
+static void assert_end_of(const char *client, const char *said, bool is_said)
+{
+    struct pair_result r = pair_run_client(client, 1, 0);
+    bool found = strstr(r.out, said) != NULL;
+
+    free(r.out);
+    assert_int_equal(r.failed, 0);
+    assert_int_equal(found, is_said);
+}
+
+static void a_rank_that_exits_in_its_session_has_not_finalized(void **state)
+{
+    assert_end_of("exit-0", "rank 0: not finalized", true);
+    assert_end_of("leaves-a-process", "rank 0: not finalized", true);
+}
+
+static void a_rank_whose_process_or_child_has_finalized_has_finalized(void **state)
+{
+    assert_end_of("fence-data", "not finalized", false);
+    assert_end_of("wrapper", "not finalized", false);
+}
+
+static void a_rank_that_has_ended_before_its_finalization_is_read_has_finalized(void **state)
+{
+    assert_end_of("hasty", "not finalized", false);
+}
+
 static void a_rank_that_ends_before_its_hello_is_answered_is_noticed(void **state)
 {
     run_well("gone-early", 2, 0);
@@ -174,6 +202,9 @@ int main(void)
         cmocka_unit_test(ranks_of_two_servers_connect_and_disconnect),
         cmocka_unit_test(a_group_gets_one_context_id_everywhere),
         cmocka_unit_test(ranks_that_die_without_finalize_leave_nothing_behind),
+        cmocka_unit_test(a_rank_that_exits_in_its_session_has_not_finalized),
+        cmocka_unit_test(a_rank_whose_process_or_child_has_finalized_has_finalized),
+        cmocka_unit_test(a_rank_that_has_ended_before_its_finalization_is_read_has_finalized),
         cmocka_unit_test(a_rank_that_ends_before_its_hello_is_answered_is_noticed),
         cmocka_unit_test(a_new_client_connects_after_a_rank_whose_connection_is_held_open),
     };

@@ -33,6 +33,7 @@ static struct place {
     void *done_arg;
     bool no_env; /* the PMIx server has no environment for a rank */
     bool cleans; /* the end of a rank removes something */
+    bool in_session;
     uint64_t oom_kills;
     uint32_t flags; /* of the next job */
     bool over;      /* the job is done */
@@ -89,7 +90,14 @@ bool pmix_srv_cleans(struct pmix_srv *p, const char *nspace, uint32_t rank)
 
 bool pmix_srv_in_session(struct pmix_srv *p, const char *nspace, uint32_t rank)
 {
-    return false;
+    return place.in_session;
+}
+
+void pmix_srv_settle(struct pmix_srv *p, const char *nspace, uint32_t rank, done_fn done, void *arg)
+{
+    note_call("settle ");
+    place.done = done;
+    place.done_arg = arg;
 }
 
 void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank, done_fn done,
@@ -324,6 +332,41 @@ static void the_end_of_a_rank_is_reported_after_its_cleanup(void **state)
     assert_true(place.over);
 }
 
+/* A client library ends a process although the server has not read its last message. */
+static void a_rank_fails_its_job_if_it_has_not_finalized_when_all_was_read(void **state)
+{
+    for (int finalized = 0; finalized < 2; finalized++) {
+        close_place(state);
+        open_place(state);
+        place.in_session = true;
+        submit(1, 0);
+        answer(0);
+        ranks_odls_upcalls.on_started(place.nspace, 0, 90, place.ranks);
+        end_rank(0);
+        assert_calls("register start 1 settle ");
+        place.in_session = !finalized;
+        answer(0);
+        assert_calls("rank_gone job_gone ");
+        answer(0);
+        assert_true(place.over);
+        assert_int_equal(place.exit_code, finalized ? 0 : 1);
+    }
+}
+
+static void a_rank_that_another_process_ends_need_not_finalize(void **state)
+{
+    place.in_session = true;
+    submit(1, 0);
+    answer(0);
+    ranks_odls_upcalls.on_started(place.nspace, 0, 90, place.ranks);
+    ranks_signal_one(place.ranks, place.nspace, 0, SIGTERM);
+    end_rank(0);
+    answer(0); /* all that it had sent was read */
+    answer(0);
+    assert_true(place.over);
+    assert_int_equal(place.exit_code, 0);
+}
+
 /* The job's final text, after the end of its only rank. */
 static const char *text_of_end(uint64_t kills_before, uint64_t kills, int wait_status)
 {
@@ -417,6 +460,11 @@ int main(void)
                                         open_place, close_place),
         cmocka_unit_test_setup_teardown(the_end_of_a_rank_is_reported_after_its_cleanup, open_place,
                                         close_place),
+        cmocka_unit_test_setup_teardown(
+            a_rank_fails_its_job_if_it_has_not_finalized_when_all_was_read, open_place,
+            close_place),
+        cmocka_unit_test_setup_teardown(a_rank_that_another_process_ends_need_not_finalize,
+                                        open_place, close_place),
         cmocka_unit_test_setup_teardown(only_a_kill_counted_since_the_start_is_for_memory,
                                         open_place, close_place),
         cmocka_unit_test_setup_teardown(one_counted_kill_explains_the_end_of_one_rank, open_place,

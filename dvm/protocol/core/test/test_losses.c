@@ -381,6 +381,58 @@ static void with_strict_the_first_loss_decides_the_code(void **state)
     dvm_free(d);
 }
 
+#define NOT_FINALIZED                                                                              \
+    "rank 2 on node2 (vpid 2) exited with code 0 after MPI_Init (PMIx_Init), but without "         \
+    "MPI_Finalize (PMIx_Finalize): NotFinalized, pid N"
+
+static void a_rank_that_exits_with_0_without_finalizing_fails_its_job(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){0});
+    end_rank(d, 2, 0, RANK_WO_SYNC);
+    assert_ends(d, 1, NOT_FINALIZED);
+    assert_string_equal(d->told[1], "2:1:0 ");
+    dvm_free(d);
+}
+
+static void a_recoverable_job_goes_on_without_a_rank_that_has_not_finalized(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE});
+    lose_rank(d, 2, 0, RANK_WO_SYNC);
+    for (uint32_t r = 0; r < 6; r++)
+        end_rank(d, r, 0, RANK_PLAIN);
+    assert_ends(d, 0, "");
+    dvm_free(d);
+}
+
+static void with_strict_a_rank_that_has_not_finalized_has_failed(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){.flags = JOB_RECOVERABLE | JOB_STRICT});
+    lose_rank(d, 2, 0, RANK_WO_SYNC);
+    for (uint32_t r = 0; r < 6; r++)
+        end_rank(d, r, 0, RANK_PLAIN);
+    assert_ends(d, 1, "1 of 6 ranks failed or were lost: " NOT_FINALIZED);
+    dvm_free(d);
+}
+
+static void a_rank_that_ends_with_its_job_need_not_finalize(void **state)
+{
+    struct dvm *d = dvm_new();
+
+    submit(d, 0, 6, (struct job_spec){0});
+    core_job_signal(sim_core(d->sim, 1), job(d)->nspace, SIGTERM);
+    sim_drain(d->sim, 1);
+    end_rank(d, 2, 0, RANK_WO_SYNC);
+    assert_true(sim_until(d->sim, is_done, NULL, 60000));
+    assert_int_equal(job(d)->exit_code, 143);
+    dvm_free(d);
+}
+
 static void the_code_is_that_of_the_first_rank_that_exited_with_one(void **state)
 {
     struct dvm *d = dvm_new();
@@ -674,6 +726,10 @@ int main(void)
         cmocka_unit_test(the_daemons_of_a_rank_a_job_or_all_jobs_are_those_with_running_ranks),
         cmocka_unit_test(lost_ranks_are_in_the_text_and_their_signals_not_in_the_code),
         cmocka_unit_test(with_strict_the_first_loss_decides_the_code),
+        cmocka_unit_test(a_rank_that_exits_with_0_without_finalizing_fails_its_job),
+        cmocka_unit_test(a_recoverable_job_goes_on_without_a_rank_that_has_not_finalized),
+        cmocka_unit_test(with_strict_a_rank_that_has_not_finalized_has_failed),
+        cmocka_unit_test(a_rank_that_ends_with_its_job_need_not_finalize),
         cmocka_unit_test(the_code_is_that_of_the_first_rank_that_exited_with_one),
         cmocka_unit_test(a_lost_daemon_makes_123_with_strict_only),
         cmocka_unit_test(c23_a_lost_daemon_is_123_although_a_survivor_has_aborted_first),

@@ -7,7 +7,8 @@
  *
  * A daemon reports its own ranks only. A rank ends once: later reports about it are dropped. A
  * job ends when nothing of it is left on any of its daemons. A rank that ends with a code or by
- * a signal, or with its daemon, fails the job unless it is recoverable. */
+ * a signal, or with its daemon, fails the job unless it is recoverable. So does a rank that exits
+ * with code 0 after PMIx_Init without PMIx_Finalize, since others may wait for it. */
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -125,13 +126,26 @@ static bool is_drained(const struct job *j, uint32_t rank)
     return j->daemons[j->map.rank_node[rank]].drained;
 }
 
-/* How a rank has ended with a code or by a signal. */
+/* The rank has left its PMIx session behind. A recoverable job goes on, and only a strict one
+ * counts the rank as failed. */
+static bool lacks_finalize(const struct job *j, const struct msg_rank *r)
+{
+    bool lenient = (j->map.spec.flags & (JOB_RECOVERABLE | JOB_STRICT)) == JOB_RECOVERABLE;
+
+    return r->value == 0 && r->how == RANK_WO_SYNC && !lenient && !is_drained(j, r->rank);
+}
+
+/* How a rank has failed: without finalizing, with a code or by a signal. */
 static char *describe_end(const struct job *j, uint32_t from, const struct msg_rank *r)
 {
     const char *host = host_of(j, r->rank);
     int pid = j->ranks[r->rank].pid;
     int signum = WTERMSIG(r->value);
 
+    if (r->value == 0)
+        return xasprintf("rank %u on %s (vpid %u) exited with code 0 after MPI_Init (PMIx_Init), "
+                         "but without MPI_Finalize (PMIx_Finalize): NotFinalized, pid %d",
+                         r->rank, host, from, pid);
     if (is_drained(j, r->rank))
         return xasprintf("rank %u on %s (vpid %u) was ended by a shrink of the DVM, pid %d",
                          r->rank, host, from, pid);
@@ -173,11 +187,12 @@ static void fail_unexplained(struct jobs *js, struct job *j)
 
 static void rank_exited(struct jobs *js, struct job *j, uint32_t from, const struct msg_rank *r)
 {
-    FREE_AUTO char *text = r->value ? describe_end(j, from, r) : NULL;
-    int code =
-        WIFSIGNALED(r->value) ? exit_code_of_signal(WTERMSIG(r->value)) : WEXITSTATUS(r->value);
+    bool unfinished = lacks_finalize(j, r);
+    FREE_AUTO char *text = r->value || unfinished ? describe_end(j, from, r) : NULL;
+    int failed = unfinished ? EXIT_CODE_NOT_FINALIZED << 8 : r->value; /* as a wait status */
+    int code = WIFSIGNALED(failed) ? exit_code_of_signal(WTERMSIG(failed)) : WEXITSTATUS(failed);
     /* A rank that a shrink ends is lost, whatever it answers to the signal. */
-    int status = r->value && is_drained(j, r->rank) ? SIGTERM : r->value;
+    int status = failed && is_drained(j, r->rank) ? SIGTERM : failed;
     enum rank_how how = r->how == RANK_ORDERED ? RANK_PLAIN : (enum rank_how)r->how;
 
     job_table_rank_ended(js->table, j->kept, r->rank, PROC_TERMINATED, status,

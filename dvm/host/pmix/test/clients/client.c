@@ -446,6 +446,68 @@ static int client_no_finalize(int argc, char **argv)
     return 1;
 }
 
+static int client_exit_0(int argc, char **argv)
+{
+    start();
+    _exit(0);
+}
+
+/* A child connects and finalizes; the rank itself is no client, as a shell is none. */
+static int client_wrapper(int argc, char **argv)
+{
+    pid_t child = fork();
+    int status;
+
+    if (child == 0) {
+        start();
+        _exit(stop());
+    }
+    return waitpid(child, &status, 0) == child && status == 0 ? 0 : 1;
+}
+
+/* Keeps the connection of the rank open until the server has closed its end. */
+static void hold_connection(void)
+{
+    struct sockaddr_storage server;
+    socklen_t len = sizeof(server);
+    int fd = STDERR_FILENO + 1;
+
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    while (fd < 256 && getpeername(fd, (struct sockaddr *)&server, &len) != 0)
+        fd++;
+    while (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 60000) == 1 &&
+           read(fd, &(char){0}, 1) == 1)
+        ;
+    _exit(0);
+}
+
+static int client_leaves_a_process(int argc, char **argv)
+{
+    start();
+    if (fork() == 0)
+        hold_connection();
+    _exit(0);
+}
+
+/* The server is stopped while the rank finalizes and ends. So its loop may hear of the end before
+ * the library's thread has read the last message. */
+static int client_hasty(int argc, char **argv)
+{
+    pid_t server = getppid();
+    int ends[2];
+
+    start();
+    if (pipe(ends) != 0)
+        return 1;
+    if (fork() == 0) { /* continues the server when the rank has ended */
+        close(ends[1]);
+        _exit(read(ends[0], &(char){0}, 1) == 0 ? kill(server, SIGCONT) : 1);
+    }
+    kill(server, SIGSTOP);
+    return stop();
+}
+
 /* If set, the process ends as soon as it has written to a socket. */
 static bool ends_after_hello;
 
@@ -567,6 +629,10 @@ static const struct client clients[] = {
     {"connect", client_connect},
     {"group", client_group},
     {"no-finalize", client_no_finalize},
+    {"exit-0", client_exit_0},
+    {"wrapper", client_wrapper},
+    {"leaves-a-process", client_leaves_a_process},
+    {"hasty", client_hasty},
     {"gone-early", client_gone_early},
     {"held-connection", client_held_connection},
 };
