@@ -33,6 +33,15 @@ teardown() { end_dvm; }
     done
 }
 
+@test "a value until its first read waits for it when its job has ended, and is read once" {
+    start_dvm 2 --slots 1
+    prun -n 1 --host 1 "$shares" publish-read once
+    run prun -n 1 --host 2 "$shares" look-up once
+    [ "$output" = "SUCCESS" ]
+    run prun -n 1 "$shares" look-up once
+    [ "$output" = "NOT FOUND" ]
+}
+
 @test "a required attribute that is unknown is refused by job control and the data service, without any effect" {
     start_dvm 1
     run prun -n 1 "$shares" required

@@ -43,7 +43,15 @@ static int do_publish_own(char **argv)
     return end();
 }
 
-/* publish KEY, look-up KEY: for the job's life; by a single rank. */
+/* publish KEY, publish-read KEY, look-up KEY: for the job's life, or until it is read; by a single
+ * rank. */
+static int do_publish_read(char **argv)
+{
+    begin();
+    publish_for(argv[0], PMIX_PERSIST_FIRST_READ);
+    return end();
+}
+
 static int do_publish(char **argv)
 {
     begin();
@@ -257,10 +265,10 @@ static const struct {
     const char *name;
     int (*run)(char **argv);
 } verbs[] = {
-    {"modex", do_modex},     {"publish-own", do_publish_own},
-    {"publish", do_publish}, {"look-up", do_look_up},
-    {"group", do_group},     {"required", do_required},
-    {"meet", do_meet},
+    {"modex", do_modex},       {"publish-own", do_publish_own},
+    {"publish", do_publish},   {"publish-read", do_publish_read},
+    {"look-up", do_look_up},   {"group", do_group},
+    {"required", do_required}, {"meet", do_meet},
 };
 
 int main(int argc, char **argv)

@@ -233,7 +233,7 @@ static void end_reported(struct jobs *js, const struct reported_job *r)
     if (!goes_on) {
         job_adoption_add_client(a, &a->refused, &by_name, r);
         job_adoption_add_client(a, &a->refused, &by_spec, r);
-        published_job_ended(js->published, l->nspace);
+        job_end_values(js, l->nspace);
     }
     out_log(js->out, LOG_LEVEL_WARN,
             goes_on ? "another report of job %s is not taken: %s"

@@ -36,6 +36,18 @@ static bool has_watcher(const struct job *j, uint32_t vpid)
     return i < j->nwatchers;
 }
 
+static bool is_running(const char *nspace, void *jobs)
+{
+    const struct job *j = jobs_find(jobs, nspace);
+
+    return j && !j->ended_told;
+}
+
+void job_end_values(struct jobs *js, const char *nspace)
+{
+    published_job_ended(js->published, nspace, is_running, js);
+}
+
 /* Notifies every daemon that ran the job, the daemons that watch it, and the head, where lookups of
  * its ranks may wait. */
 static void tell_all_ended(struct jobs *js, struct job *j)
@@ -43,7 +55,7 @@ static void tell_all_ended(struct jobs *js, struct job *j)
     if (j->ended_told)
         return;
     j->ended_told = true;
-    published_job_ended(js->published, j->map.nspace);
+    job_end_values(js, j->map.nspace);
     job_news_send(js, j);
     for (size_t i = 0; job_sent(j) && i < j->map.nnodes; i++) {
         if (job_node_current(js, &j->map.nodes[i]))

@@ -208,6 +208,8 @@ int job_send_node(struct jobs *js, struct job *j, uint32_t node, struct err *err
 /* job_end.c */
 void job_end_notify(struct jobs *js, struct job *j);
 void job_end_retire(struct jobs *js, struct job *j);
+/* Removes the published values of a job that has ended. */
+void job_end_values(struct jobs *js, const char *nspace);
 /* The end as the submitter is notified of it: its jobs of jobs count. `own`: the text of its own
  * end. The caller frees the text. */
 int job_end_code(const struct job_entry *e);

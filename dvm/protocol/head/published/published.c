@@ -328,11 +328,12 @@ enum store_result published_serve(struct published *p, const struct published_as
     return (enum store_result)x->result;
 }
 
-void published_job_ended(struct published *p, const char *nspace)
+void published_job_ended(struct published *p, const char *nspace,
+                         bool (*runs)(const char *nspace, void *arg), void *arg)
 {
     struct store_ids ids = {0};
 
-    store_job_ended(p->store, nspace, &ids);
+    store_job_ended(p->store, nspace, runs, arg, &ids);
     remove_values(p, NULL, &ids, STORE_OK, NULL);
 }
 

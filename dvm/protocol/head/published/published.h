@@ -31,8 +31,9 @@ struct published_ask {
  * changed something gets the result of that one, and changes nothing. */
 enum store_result published_serve(struct published *p, const struct published_ask *a,
                                   struct buf *answer);
-/* A job has ended: removes the values that were published for its life. */
-void published_job_ended(struct published *p, const char *nspace);
+/* A job has ended: removes the values that were published for its life. `runs`: store.h. */
+void published_job_ended(struct published *p, const char *nspace,
+                         bool (*runs)(const char *nspace, void *arg), void *arg);
 size_t published_count(const struct published *p);
 
 #endif

@@ -318,6 +318,23 @@ bool store_lookup_head(const void *blob, size_t len, struct store_lookup *out)
     return lookup_read(&c, out);
 }
 
+bool store_lookup_names(const void *blob, size_t len, const char *port)
+{
+    struct cur c = cur_of(blob, len);
+    size_t n = strlen(port);
+    struct store_lookup l;
+
+    if (!lookup_read(&c, &l))
+        return false;
+    for (uint32_t i = 0; i < l.nkeys && !c.bad; i++) {
+        FREE_AUTO char *key = cur_str(&c, STORE_KEY_MAX);
+
+        if (strncmp(key, port, n) == 0 && key[n] == ':')
+            return true;
+    }
+    return false;
+}
+
 void store_lookup_shorten(void *blob, size_t len, uint32_t passed_s)
 {
     struct cur c = cur_of(blob, len);
@@ -494,15 +511,59 @@ static bool pick_of_rank(const struct entry *e, const void *arg)
     return e->persistence == STORE_PERSIST_PROC && same_proc(&e->owner, arg);
 }
 
+static bool stays_until_read(const struct entry *e)
+{
+    return e->persistence == STORE_PERSIST_FIRST_READ && e->range != STORE_RANGE_NAMESPACE &&
+           e->range != STORE_RANGE_PROC_LOCAL;
+}
+
 static bool pick_of_job(const struct entry *e, const void *arg)
 {
     return strcmp(e->owner.nspace, arg) == 0 && e->persistence != STORE_PERSIST_INDEF &&
-           e->persistence != STORE_PERSIST_SESSION;
+           e->persistence != STORE_PERSIST_SESSION && !stays_until_read(e);
 }
 
-void store_job_ended(const struct store *s, const char *nspace, struct store_ids *ids)
+struct ended {
+    const char *nspace;
+    bool (*runs)(const char *nspace, void *arg);
+    void *arg;
+    uint32_t n; /* of the values that stay, without those that were picked */
+    size_t bytes;
+};
+
+static bool is_left(const struct entry *e, const struct ended *d)
 {
+    return stays_until_read(e) &&
+           (strcmp(e->owner.nspace, d->nspace) == 0 || !d->runs(e->owner.nspace, d->arg));
+}
+
+/* Names the oldest of the values that nobody has read, if they are too many. */
+static void name_unread(const struct store *s, struct ended *d, struct store_ids *ids)
+{
+    const struct entry *e;
+
+    for (e = s->by_id; e; e = e->hh.next) {
+        d->n += is_left(e, d);
+        d->bytes += is_left(e, d) ? entry_cost(e) : 0;
+    }
+    for (e = s->by_id; e && (d->n > STORE_UNREAD_MAX || d->bytes > STORE_UNREAD_BYTES_MAX);
+         e = e->hh.next) {
+        if (!is_left(e, d))
+            continue;
+        add_id(ids, e->id);
+        d->n--;
+        d->bytes -= entry_cost(e);
+    }
+}
+
+void store_job_ended(const struct store *s, const char *nspace,
+                     bool (*runs)(const char *nspace, void *arg), void *arg, struct store_ids *ids)
+{
+    struct ended d = {.nspace = nspace, .runs = runs, .arg = arg};
+
     name_if(s, pick_of_job, nspace, ids);
+    name_unread(s, &d, ids);
+    sort_ids(ids);
 }
 
 enum store_result store_rank_ended(const struct store *s, const void *blob, size_t len,

@@ -14,6 +14,9 @@
 #define STORE_KEYS_MAX 65536u
 #define STORE_BYTES_MAX (64u << 20)
 #define STORE_KEY_MAX 511
+/* Values until their first read whose job has ended: of more than these the oldest are removed. */
+#define STORE_UNREAD_MAX 4096u
+#define STORE_UNREAD_BYTES_MAX (STORE_BYTES_MAX / 4)
 
 /* The numbers of PMIX_RANGE_… and PMIX_PERSIST_…, as the PMIx standard has them. */
 enum store_range {
@@ -93,6 +96,8 @@ struct store_lookup {
     uint32_t nkeys;
 };
 bool store_lookup_head(const void *blob, size_t len, struct store_lookup *out);
+/* Whether the lookup is for a value of this port: a key that begins with its name and a colon. */
+bool store_lookup_names(const void *blob, size_t len, const char *port);
 /* In the blob of a lookup with a limit: so many seconds have passed, and one is left at least. */
 void store_lookup_shorten(void *blob, size_t len, uint32_t passed_s);
 enum store_result store_lookup(struct store *s, const void *blob, size_t len, struct buf *out,
@@ -105,7 +110,9 @@ enum store_result store_unpublish(const struct store *s, const void *blob, size_
 /* who: this rank has ended, and its values with STORE_PERSIST_PROC. */
 enum store_result store_rank_ended(const struct store *s, const void *blob, size_t len,
                                    struct store_ids *ids);
-/* A job has ended, and the values published for its life. */
-void store_job_ended(const struct store *s, const char *nspace, struct store_ids *ids);
+/* A job has ended, and the values published for its life; `runs` says of which jobs that is not
+ * so. Values until their first read stay if a later job can read them. */
+void store_job_ended(const struct store *s, const char *nspace,
+                     bool (*runs)(const char *nspace, void *arg), void *arg, struct store_ids *ids);
 
 #endif

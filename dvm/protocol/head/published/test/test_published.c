@@ -148,6 +148,11 @@ static struct record_data_request question(uint64_t number, uint64_t open_from)
     return (struct record_data_request){{3, {5, 2}}, number, open_from};
 }
 
+static bool runs_never(const char *nspace, void *arg)
+{
+    return false;
+}
+
 static void a_request_that_changes_nothing_is_no_record(void **state)
 {
     BUF_AUTO struct buf answer = {.max = 1024};
@@ -155,7 +160,7 @@ static void a_request_that_changes_nothing_is_no_record(void **state)
 
     assert_int_equal(look_up(b, &once, "k", false, &answer), STORE_NONE);
     assert_int_equal(unpublish(b, &once, "k"), STORE_NONE);
-    published_job_ended(b->values, "9.1");
+    published_job_ended(b->values, "9.1", runs_never, NULL);
     assert_int_equal(b->records, 0);
     assert_int_equal(publish(b, &never, "k", STORE_PERSIST_APP), STORE_OK);
     assert_int_equal(publish(b, &once, "k", STORE_PERSIST_APP), STORE_DUPLICATE);
@@ -256,9 +261,9 @@ static void values_for_a_job_s_life_are_removed_at_its_end(void **state)
     publish(b, &never, "k", STORE_PERSIST_APP);
     publish(b, &never, "l", STORE_PERSIST_PROC);
     publish(b, &never, "m", STORE_PERSIST_SESSION);
-    published_job_ended(b->values, "9.2");
+    published_job_ended(b->values, "9.2", runs_never, NULL);
     assert_int_equal(published_count(b->values), 3);
-    published_job_ended(b->values, "9.1");
+    published_job_ended(b->values, "9.1", runs_never, NULL);
     assert_int_equal(published_count(b->values), 1);
     assert_int_equal(b->records, 4);
 }

@@ -364,6 +364,12 @@ static void a_malformed_report_of_a_rank_s_end_changes_no_value(void **state)
     assert_int_equal(store_count(*state), 2);
 }
 
+/* `arg`: the only job that runs; NULL: none does. */
+static bool runs_only(const char *nspace, void *arg)
+{
+    return arg && strcmp(nspace, arg) == 0;
+}
+
 static void values_go_with_the_rank_or_the_job_or_stay(void **state)
 {
     BUF_AUTO struct buf b = {.max = BLOB_MAX};
@@ -378,12 +384,76 @@ static void values_go_with_the_rank_or_the_job_or_stay(void **state)
     assert_int_equal(end_rank(*state, b.data, b.len), STORE_OK);
     assert_finds(state, &bob, STORE_RANGE_SESSION, "proc", "");
     assert_finds(state, &bob, STORE_RANGE_SESSION, "proc1", "2");
-    store_job_ended(*state, "9.1", &ids);
+    store_job_ended(*state, "9.1", runs_only, NULL, &ids);
     take_away(*state, &ids);
     assert_finds(state, &bob, STORE_RANGE_SESSION, "proc1", "");
     assert_finds(state, &bob, STORE_RANGE_SESSION, "app", "");
     assert_finds(state, &bob, STORE_RANGE_SESSION, "session", "4");
     assert_finds(state, &bob, STORE_RANGE_SESSION, "indef", "5");
+}
+
+static void end_job(void **state, const char *nspace, const char *running)
+{
+    struct store_ids ids = {0};
+
+    store_job_ended(*state, nspace, runs_only, (void *)running, &ids);
+    take_away(*state, &ids);
+}
+
+static void a_value_until_its_first_read_outlives_its_job_if_another_one_can_read_it(void **state)
+{
+    publish(state, &alice, STORE_RANGE_SESSION, STORE_PERSIST_FIRST_READ, "all", "1");
+    publish(state, &alice, STORE_RANGE_LOCAL, STORE_PERSIST_FIRST_READ, "node", "2");
+    publish(state, &alice, STORE_RANGE_NAMESPACE, STORE_PERSIST_FIRST_READ, "job", "3");
+    publish(state, &alice, STORE_RANGE_PROC_LOCAL, STORE_PERSIST_FIRST_READ, "rank", "4");
+    end_job(state, "9.1", NULL);
+    assert_int_equal(store_count(*state), 2);
+    assert_finds(state, &bob, STORE_RANGE_SESSION, "all", "1");
+    assert_finds(state, &bob, STORE_RANGE_SESSION, "all", "");
+}
+
+/* Each job publishes one value, and nobody reads it. */
+static void of_too_many_unread_values_of_ended_jobs_the_oldest_are_removed(void **state)
+{
+    struct store_who who = alice;
+
+    publish(state, &bob, STORE_RANGE_SESSION, STORE_PERSIST_FIRST_READ, "of.running", "r");
+    for (unsigned i = 0; i <= STORE_UNREAD_MAX; i++) {
+        char key[32];
+
+        snprintf(who.nspace, sizeof(who.nspace), "7.%u", i);
+        snprintf(key, sizeof(key), "k%u", i);
+        publish(state, &who, STORE_RANGE_SESSION, STORE_PERSIST_FIRST_READ, key, "v");
+    }
+    end_job(state, who.nspace, bob.nspace);
+    assert_int_equal(store_count(*state), STORE_UNREAD_MAX + 1);
+    assert_finds(state, &bob, STORE_RANGE_SESSION, "k0", "");
+    assert_finds(state, &bob, STORE_RANGE_SESSION, "k1", "v");
+    assert_finds(state, &bob, STORE_RANGE_SESSION, "of.running", "r");
+}
+
+static void a_lookup_names_a_port_if_a_key_begins_with_it_and_a_colon(void **state)
+{
+    static const struct {
+        const char *key;
+        bool is;
+    } keys[] = {{"9.1;0:77:accept", true}, {"9.1;0:77:", true}, {"9.1;0:778:accept", false},
+                {"9.1;0:77", false},       {"accept", false},   {"x9.1;0:77:accept", false}};
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        BUF_AUTO struct buf b = {.max = BLOB_MAX};
+
+        store_put_who(&b, &alice);
+        buf_put_u8(&b, STORE_RANGE_SESSION);
+        buf_put_u8(&b, 1);
+        buf_put_u32(&b, 0);
+        buf_put_u32(&b, 0);
+        buf_put_u32(&b, 2);
+        buf_put_str(&b, "other");
+        buf_put_str(&b, keys[i].key);
+        assert_int_equal(store_lookup_names(b.data, b.len, "9.1;0:77"), keys[i].is);
+    }
+    assert_false(store_lookup_names("x", 1, "x"));
 }
 
 static void a_value_that_is_not_there_is_not_removed_nor_one_twice(void **state)
@@ -444,6 +514,9 @@ int main(void)
         TEST(a_request_removes_each_key_that_it_names_and_one_that_it_names_twice_once),
         TEST(a_malformed_report_of_a_rank_s_end_changes_no_value),
         TEST(values_go_with_the_rank_or_the_job_or_stay),
+        TEST(a_value_until_its_first_read_outlives_its_job_if_another_one_can_read_it),
+        TEST(of_too_many_unread_values_of_ended_jobs_the_oldest_are_removed),
+        TEST(a_lookup_names_a_port_if_a_key_begins_with_it_and_a_colon),
         TEST(a_value_that_is_not_there_is_not_removed_nor_one_twice),
         TEST(a_lookup_s_limit_is_shortened_to_a_second_at_least),
     };
