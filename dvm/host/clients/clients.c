@@ -213,9 +213,15 @@ static void submit_spawn(struct clients *c, pmix_req req, const struct job_spec 
     core_submit(c->parts.core, k->id, spec);
 }
 
-static int limit_hosts(struct job_spec *spec, const char *hosts, struct err *err)
+/* A member that does not have the machine's name shares the machine with the others. */
+static int limit_hosts(const struct clients *c, struct job_spec *spec, const char *hosts,
+                       struct err *err)
 {
-    return hosts ? hosts_parse(hosts, &spec->hosts, &spec->nhosts, err) : 0;
+    if (!hosts)
+        return 0;
+    return hosts_is_machine(c->env->host_name)
+               ? hosts_parse(hosts, &spec->hosts, &spec->nhosts, err)
+               : hosts_parse_local(hosts, &spec->hosts, &spec->nhosts, err);
 }
 
 void clients_spawn(struct clients *c, pmix_req req, const struct job_spec *spec, const char *hosts)
@@ -225,7 +231,7 @@ void clients_spawn(struct clients *c, pmix_req req, const struct job_spec *spec,
     struct err err = {0};
 
     host_enter(c->env);
-    if (limit_hosts(&limited, hosts, &err) == 0 &&
+    if (limit_hosts(c, &limited, hosts, &err) == 0 &&
         c->io.name_files(&limited, &own, &sources, &err, c->io.arg) == 0) {
         submit_spawn(c, req, &own, sources);
     } else {

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define LIST_MAX (VPID_MAX + 1) /* members, and the head */
 
@@ -99,20 +100,49 @@ static size_t sort_unique(uint32_t *v, size_t n)
     return kept;
 }
 
-int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
+static bool same_name(const char *a, const char *b)
+{
+    size_t n = strcspn(a, ".");
+
+    if (n == 0 || n != strcspn(b, ".") || strncmp(a, b, n) != 0)
+        return false;
+    return !a[n] || !b[n] || strcmp(a, b) == 0;
+}
+
+bool hosts_is_machine(const char *name)
+{
+    char own[256] = "";
+
+    return gethostname(own, sizeof(own) - 1) == 0 && same_name(own, name);
+}
+
+static int parse_list(const char *list, bool local, uint32_t **vpids, size_t *n, struct err *err)
 {
     FREE_AUTO char *copy = xstrdup(list);
     struct vpid_list l = {0};
+    bool all = false;
     char *rest = copy;
     char *word;
 
     while ((word = strsep(&rest, ","))) {
-        if (add_word(&l, word, err) < 0) {
+        if (local && hosts_is_machine(word)) {
+            all = true;
+        } else if (add_word(&l, word, err) < 0) {
             free(l.v);
             return -1;
         }
     }
-    *n = sort_unique(l.v, l.n);
+    *n = all ? 0 : sort_unique(l.v, l.n);
     *vpids = l.v;
     return 0;
+}
+
+int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
+{
+    return parse_list(list, false, vpids, n, err);
+}
+
+int hosts_parse_local(const char *list, uint32_t **vpids, size_t *n, struct err *err)
+{
+    return parse_list(list, true, vpids, n, err);
 }

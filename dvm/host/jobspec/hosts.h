@@ -5,6 +5,7 @@
 
 #include "base/err/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,5 +14,13 @@
  * duplicates; on the heap. */
 int hosts_parse(const char *list, uint32_t **vpids, size_t *n, struct err *err)
     __attribute__((warn_unused_result));
+
+/* The same of a DVM all of whose members are on this machine. Its name, as gethostname() and so
+ * MPI_Get_processor_name() have it, with or without its domain, names them all: then *n is 0. It
+ * comes before a member's name: a machine may be called x-3. */
+int hosts_parse_local(const char *list, uint32_t **vpids, size_t *n, struct err *err)
+    __attribute__((warn_unused_result));
+/* Whether this is the machine's name, with or without its domain. */
+bool hosts_is_machine(const char *name);
 
 #endif

@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define EXPORTS_MAX 1024
 #define RECONNECT_MS 30000 /* default for another host */
@@ -50,6 +51,7 @@ struct parse {
     bool reconnect, found, rtos;
     unsigned rtos_words;
     const char *dvm, *tls_dir;
+    const char *host_list; /* of --host; NULL: none */
     /* Of the present application: */
     const char *wdir;
     bool binary;
@@ -210,7 +212,8 @@ static int set_host(struct parse *p, const char *text, struct err *err)
 {
     if (given_once(&p->host, "--host", err) < 0)
         return -1;
-    return hosts_parse(text, &p->out->spec.hosts, &p->out->spec.nhosts, err);
+    p->host_list = text;
+    return 0;
 }
 
 static int set_timeout(struct parse *p, const char *text, struct err *err)
@@ -562,11 +565,31 @@ static int check_detach(struct parse *p, struct err *err)
     return 0;
 }
 
+/* A local DVM, all of whose members are on this machine. Ranks have the directory of a member,
+ * which is in that of the DVM. */
+static bool is_local(const struct cli_where *w)
+{
+    FREE_AUTO char *here = xasprintf("%s/supervisor", w->dir ? w->dir : "");
+    FREE_AUTO char *above = xasprintf("%s/../supervisor", w->dir ? w->dir : "");
+
+    return w->dir && (access(here, F_OK) == 0 || access(above, F_OK) == 0);
+}
+
+static int limit_hosts(const struct parse *p, struct err *err)
+{
+    struct job_spec *s = &p->out->spec;
+
+    if (!p->host_list)
+        return 0;
+    return is_local(&p->out->where) ? hosts_parse_local(p->host_list, &s->hosts, &s->nhosts, err)
+                                    : hosts_parse(p->host_list, &s->hosts, &s->nhosts, err);
+}
+
 static int find_program(struct parse *p, struct err *err)
 {
     struct submit_opts *o = p->out;
 
-    if (cli_find(p->dvm, p->tls_dir, &o->where, err) < 0)
+    if (cli_find(p->dvm, p->tls_dir, &o->where, err) < 0 || limit_hosts(p, err) < 0)
         return -1;
     if (!p->reconnect && o->where.host)
         o->reconnect_ms = RECONNECT_MS;
