@@ -119,6 +119,38 @@ no_topology() { [ -z "$(find "$DVM_SESSION_DIR" -name topology.hwloc 2> /dev/nul
     [ "$output" = "spawn: JOB FAILED TO LAUNCH" ]
 }
 
+# early_end CODE N PROGRAM…: a job of N that was spawned to connect ends before that. The spawn fails, prun says why in one
+# line, and again at the end if the job has failed, and ends with CODE.
+early_end() {
+    local code=$1
+    shift
+    run --separate-stderr -"$code" prun -n 1 --host 1 "$probe" spawn-port 4711 "$@"
+    [ "$output" = "spawn: JOB FAILED TO LAUNCH" ]
+    [[ "${stderr_lines[0]}" == "prun: rank 0 has spawned job "*", which has ended before all of its ranks had called MPI_Init (PMIx_Init): the spawn fails"* ]]
+    [ "${#stderr_lines[@]}" -eq $((code ? 2 : 1)) ]
+}
+
+@test "a spawn of programs that are to connect fails if they end before PMIx_Init, all or one, with any code" {
+    start_dvm 2 --slots 3
+    early_end 4 1 sh -c 'exit 4'
+    early_end 4 3 sh -c 'exit 4'
+    [[ "$stderr" == *"the spawn fails: rank "[012]" on node"[12]" (vpid "[12]") exited with code 4, pid "* ]]
+    early_end 0 3 true
+    early_end 137 2 sh -c 'kill -KILL $$'
+    early_end 4 3 sh -c '[ "$PMIX_RANK" = 1 ] && exit 4; exec "$1" accept 1' sh "$probe"
+}
+
+@test "a spawner that waits at a port of programs that have ended gets an answer" {
+    start_dvm 2 --slots 2
+    local where
+    for where in 1 2; do
+        run -0 prun -n 1 --host "$where" "$probe" spawn-port "47$where" 2 "$probe" hello
+        [ "$(sort <<< "$output")" = $'hello\nhello\nlookup: NOT FOUND\nspawn: SUCCESS' ]
+        run -0 prun -n 1 --host "$where" "$probe" spawn-port "48$where" 2 "$probe" accept "48$where"
+        [ "$output" = $'spawn: SUCCESS\nlookup: SUCCESS' ]
+    done
+}
+
 @test "a job that a rank spawns runs on the hosts that it names, by vpid, range, pod or node" {
     start_dvm 4 --slots 1
     local level hosts where
@@ -133,6 +165,9 @@ app x-2,4 node2 node4
 job 3-4 node3 node4
 app node4.x.svc node4
 END
+    # The machine's own name, as MPI_Get_processor_name has it, is each of its members.
+    run -0 prun -n 1 --host "$(uname -n)" "$probe" spawn-host job "$(uname -n)" 3 sh -c 'echo "on $PMIX_HOSTNAME"'
+    [ "$(sort -u <<< "$output" | wc -l)" -eq 4 ]
 }
 
 @test "a spawn on hosts that do not exist, are full, or would have to be added, is refused" {

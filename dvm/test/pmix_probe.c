@@ -110,6 +110,55 @@ static int do_spawn(char **argv)
     return end();
 }
 
+/* --- spawn-port PORT N PROGRAM ARGUMENT…: as MPI_Comm_spawn does, tells the programs a port, and
+ * waits for what they publish there */
+
+static int do_spawn_port(char **argv)
+{
+    char port[256], key[256];
+    char *env[] = {port, NULL};
+    pmix_nspace_t child = "";
+    pmix_pdata_t found;
+    pmix_info_t info;
+    pmix_app_t app;
+    int all = 0;
+    pmix_status_t rc;
+
+    snprintf(port, sizeof(port), "OMPI_PARENT_PORT=%s", argv[0]);
+    snprintf(key, sizeof(key), "%s:accept", argv[0]);
+    begin();
+    PMIX_APP_CONSTRUCT(&app);
+    app.maxprocs = number(argv[1]);
+    app.cmd = argv[2];
+    app.argv = argv + 2;
+    app.env = env;
+    rc = PMIx_Spawn(NULL, 0, &app, 1, child);
+    printf("spawn: %s\n", name_of(rc));
+    PMIX_PDATA_CONSTRUCT(&found);
+    PMIX_LOAD_KEY(found.key, key);
+    PMIX_INFO_LOAD(&info, PMIX_WAIT, &all, PMIX_INT);
+    if (rc == PMIX_SUCCESS)
+        printf("lookup: %s\n", name_of(PMIx_Lookup(&found, 1, &info, 1)));
+    fflush(stdout);
+    return end();
+}
+
+/* accept PORT: what a program does that was spawned so */
+static int do_accept(char **argv)
+{
+    pmix_persistence_t until = PMIX_PERSIST_SESSION;
+    pmix_info_t info[2];
+    char key[256];
+
+    snprintf(key, sizeof(key), "%s:accept", argv[0]);
+    begin();
+    PMIX_INFO_LOAD(&info[0], key, "here", PMIX_STRING);
+    PMIX_INFO_LOAD(&info[1], PMIX_PERSISTENCE, &until, PMIX_PERSIST);
+    if (me.rank == 0)
+        must(PMIx_Publish(info, 2), "publish");
+    return end();
+}
+
 /* spawn-files FILES WDIR N PROGRAM ARGUMENT…: WDIR "-": where the files are; "+": the same, and the
  * program is one of them. */
 static int do_spawn_files(char **argv)
@@ -822,6 +871,8 @@ static const struct {
     int (*run)(char **argv);
 } verbs[] = {
     {"spawn", do_spawn},
+    {"spawn-port", do_spawn_port},
+    {"accept", do_accept},
     {"spawn-files", do_spawn_files},
     {"spawn-host", do_spawn_host},
     {"spawn-wait", do_spawn_wait},

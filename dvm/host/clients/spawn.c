@@ -7,7 +7,12 @@
  * The request is answered with the namespace when all ranks of the job have started, or when it has
  * ended before. If the job was refused, the answer is an error status. The spawner is notified of
  * the start, and when all ranks have stopped for its debugger. The client is removed when its job
- * has ended. */
+ * has ended.
+ *
+ * MPI_Comm_spawn of Open MPI gives the programs the name of a port (PORT_VARIABLE), waits for the
+ * answer, and then looks up what they publish under that name in MPI_Init. So such a request is
+ * answered when all ranks have called PMIx_Init. If the job ends before, the spawn fails, and the
+ * user is notified why. If it ends later, nobody looks up its port any more. */
 #include "dvm/host/clients/spawn_private.h"
 
 #include "base/log/log.h"
@@ -16,8 +21,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PORT_VARIABLE "OMPI_PARENT_PORT="
+
 struct spawn {
     pmix_req req; /* 0: the request has been answered */
+    char *port;   /* where the spawner waits for the programs; NULL: nowhere */
     struct pmix_srv_proc spawner;
     char *nspace; /* NULL: not accepted yet */
     enum job_stop stop;
@@ -28,6 +36,7 @@ void spawn_free(struct spawn *s)
     if (!s)
         return;
     free(s->nspace);
+    free(s->port);
     free(s);
 }
 
@@ -48,12 +57,27 @@ bool spawn_is_answered(const struct spawn *s)
 
 /* --- the request */
 
+/* NULL: the spawner does not wait for its programs. */
+static char *port_of(const struct job_spec *spec)
+{
+    for (size_t i = 0; i < spec->napps; i++) {
+        for (char *const *v = spec->apps[i].env; *v; v++) {
+            const char *port = *v + strlen(PORT_VARIABLE);
+
+            if (strncmp(*v, PORT_VARIABLE, strlen(PORT_VARIABLE)) == 0 && *port)
+                return xstrdup(port);
+        }
+    }
+    return NULL;
+}
+
 struct spawn *spawn_create(pmix_req req, const struct job_spec *spec)
 {
     struct spawn *s = xcalloc(1, sizeof(*s));
 
     s->req = req;
     s->stop = spec->stop;
+    s->port = port_of(spec);
     s->spawner.rank = spec->parent_rank;
     memccpy(s->spawner.nspace, spec->parent_nspace, 0, sizeof(s->spawner.nspace) - 1);
     return s;
@@ -88,16 +112,45 @@ static void on_state(struct clients *c, struct client *k, enum job_state state)
         return;
     if (state == JOB_READY_FOR_DEBUG)
         pmix_srv_notify_held(c->parts.pmix, &s->spawner, s->nspace, s->stop);
-    if (state != JOB_STARTED)
-        return;
-    pmix_srv_notify_job_start(c->parts.pmix, s->nspace, &s->spawner);
-    answer_request(c, k, PMIX_SUCCESS);
+    if (state == JOB_STARTED)
+        pmix_srv_notify_job_start(c->parts.pmix, s->nspace, &s->spawner);
+    if (s->port ? state == JOB_REGISTERED || state == JOB_READY_FOR_DEBUG : state == JOB_STARTED)
+        answer_request(c, k, PMIX_SUCCESS);
+}
+
+static void note_early_end(struct clients *c, const struct spawn *s, const char *why)
+{
+    const struct job_launch *l = core_job(c->parts.core, s->spawner.nspace);
+    FREE_AUTO char *text =
+        xasprintf("rank %u has spawned job %s, which has ended before all of its ranks had called "
+                  "MPI_Init (PMIx_Init): the spawn fails%s%s",
+                  s->spawner.rank, s->nspace, *why ? ": " : "", why);
+
+    log_info("%s", text);
+    if (l && l->home_vpid != JOB_NO_VPID)
+        iof_note(c->parts.iof, l, text);
+}
+
+/* The job has run, and no rank or only some have called PMIx_Init, although the spawner waits for
+ * all of them. */
+static bool ends_early(const struct spawn *s, const struct client_end *end)
+{
+    return s->req && s->port && s->nspace && end->code != EXIT_CODE_NOT_LAUNCHED &&
+           end->code != EXIT_CODE_CANCELLED;
 }
 
 static void on_end(struct clients *c, struct client *k, const struct client_end *end)
 {
+    const struct spawn *s = k->spawn;
+
     if (end->code != EXIT_CODE_OK)
         log_info("a job that was spawned by a rank here: %s", end->text);
+    if (ends_early(s, end)) {
+        note_early_end(c, s, end->text);
+        answer_request(c, k, PMIX_ERR_JOB_FAILED_TO_LAUNCH);
+    }
+    if (s->port && s->nspace)
+        pmix_srv_close_port(c->parts.pmix, &s->spawner, s->port);
     answer_request(c, k, end->code == EXIT_CODE_OK ? PMIX_SUCCESS : status_of(end->code));
 }
 

@@ -6,7 +6,8 @@
  * lookup. Out: on_data() on the loop's thread, with a letter for the operation and a blob in the
  * form of store.h; the values that were found, on the library's thread.
  *
- * The letters are 'p' for publish, 'l' for lookup, 'u' for unpublish and 'e' for the end of a rank.
+ * The letters are 'p' for publish, 'l' for lookup, 'u' for unpublish, 'e' for the end of a rank and
+ * 'c' for a port that is closed.
  * The head is notified of the end of ranks that have published with PMIX_PERSIST_PROC or have
  * looked up with PMIX_WAIT, and of no others.
  *
@@ -144,6 +145,19 @@ void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank)
     store_put_who(&b, &who);
     if (p->up.on_data)
         p->up.on_data(pmix_srv_add_request(p, &none), 'e', b.data, b.len, p->arg);
+}
+
+void pmix_srv_close_port(struct pmix_srv *p, const struct pmix_srv_proc *of, const char *port)
+{
+    struct answer none = {.kind = ANSWER_NONE};
+    struct store_who who = {.rank = of->rank, .vpid = p->vpid};
+    BUF_AUTO struct buf b = {.max = PMIX_SRV_BLOB_MAX};
+
+    memcpy(who.nspace, of->nspace, sizeof(who.nspace));
+    store_put_who(&b, &who);
+    buf_put_str(&b, port);
+    if (p->up.on_data)
+        p->up.on_data(pmix_srv_add_request(p, &none), 'c', b.data, b.len, p->arg);
 }
 
 pmix_status_t data_on_publish(const pmix_proc_t *proc, const pmix_info_t info[], size_t ninfo,

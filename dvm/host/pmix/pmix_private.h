@@ -215,6 +215,8 @@ struct pmix_srv {
     struct job *jobs;
     struct waiter *waiters; /* head: lookups that wait for a value */
     size_t nwaiters;
+    struct closed_port *ports; /* head: the last ones that were closed, the oldest first */
+    size_t nports;
     struct cleaning *cleanings; /* scopes that are being removed */
     atomic_bool session_told;   /* to the library */
     struct watch watch;
@@ -235,6 +237,7 @@ void query_answer(const struct answer *a, int status, const void *data, size_t l
 void data_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank);
 /* dataserve.c: answers the waiting lookups of a job (NULL: of all jobs) with `status`. */
 void dataserve_end_waiters(struct pmix_srv *p, const char *nspace, uint32_t rank, int status);
+void dataserve_free_ports(struct pmix_srv *p);
 
 /* jobinfo.c: all attributes of a job that the library and Open MPI read. The caller releases
  * *out by PMIX_DATA_ARRAY_DESTRUCT. */

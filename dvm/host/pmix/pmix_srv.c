@@ -444,6 +444,7 @@ void pmix_srv_destroy(struct pmix_srv *p)
         req_free(r);
     }
     dataserve_end_waiters(p, NULL, UINT32_MAX, PMIX_ERR_UNREACH);
+    dataserve_free_ports(p);
     jobclean_free_all(p);
     if (over) {
         free_lent(p);

@@ -79,7 +79,8 @@ struct pmix_srv_upcalls {
     /* Direct modex for a rank of another daemon. Answer with its data. */
     void (*on_dmodex)(pmix_req req, const char *nspace, uint32_t rank, int timeout_s, void *arg);
     /* Data service of the head: op 'p' publish, 'l' lookup, 'u' unpublish, 'e' the end of a rank
-     * that has published for its own life. The answer is a blob ('l') or a status. */
+     * that has published for its own life, 'c' a port that is closed. The answer is a blob ('l') or
+     * a status. */
     void (*on_data)(pmix_req req, char op, const void *blob, size_t len, void *arg);
     /* The head only: serves such a request from the published values (published_serve()). */
     enum store_result (*on_data_serve)(const struct pmix_srv_data_ask *a, bool at_once,
@@ -198,6 +199,9 @@ void pmix_srv_dmodex_serve(struct pmix_srv *p, const char *nspace, uint32_t rank
 void pmix_srv_data_ask(struct pmix_srv *p, const struct pmix_srv_data_ask *a,
                        void (*done)(int status, const void *answer, size_t alen, void *arg),
                        void *arg);
+/* Nobody publishes values of this port any more (names "PORT:…"): lookups of the job of `of` that
+ * wait for one fail, on whichever daemon, now and later. */
+void pmix_srv_close_port(struct pmix_srv *p, const struct pmix_srv_proc *of, const char *port);
 /* Lets local ranks that have stopped (one, or PMIX_SRV_RANK_ALL) go on, each once. */
 void pmix_srv_continue(struct pmix_srv *p, const char *nspace, uint32_t rank);
 /* PMIX_READY_FOR_DEBUG for a local process: all ranks of `nspace` that are to stop have stopped
