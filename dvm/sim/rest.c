@@ -74,6 +74,42 @@ int rest_end_too_large(struct sim *s)
     return t.job;
 }
 
+struct draining {
+    bool spawn_waits;
+    char id[API_ID_MAX + 1]; /* of a shrink that waits for jobs; "": none */
+};
+
+static void look_for_spawn(void *arg, const struct job_look *j)
+{
+    ((struct draining *)arg)->spawn_waits |= j->queued && *j->spec->parent_nspace;
+}
+
+static void look_for_drain(void *arg, const struct resize_campaign *c)
+{
+    struct draining *d = arg;
+
+    if (c->phase == API_PHASE_DRAINING)
+        snprintf(d->id, sizeof(d->id), "%s", c->id);
+}
+
+void rest_cancel_drain(struct sim *s, uint64_t from_ms)
+{
+    const struct head *h = core_inspect_head(sim_head(s));
+    struct draining d = {false, ""};
+    struct api_campaign out;
+    enum api_reason reason;
+
+    jobs_each(head_jobs(h), look_for_spawn, &d);
+    resize_each_campaign(head_resize(h), look_for_drain, &d);
+    if (!d.spawn_waits || !*d.id || sim_now(s) < from_ms)
+        return;
+    sim_clock(s, VPID_HEAD);
+    if (core_campaign_cancel(sim_head(s), d.id, &out, &reason, NULL) < 0)
+        return;
+    api_campaign_free(&out);
+    sim_drain(s, VPID_HEAD);
+}
+
 static void see_out(void *arg, const struct core_inspect_peer *p)
 {
     *(size_t *)arg += p->out;

@@ -20,5 +20,8 @@ int rest_end_too_large(struct sim *s);
 void rest_print(struct sim *s, uint32_t nodes);
 
 bool rest_has_out(struct sim *s); /* a link is mapped out, or on probation */
+/* From that time on: a shrink that waits for jobs is cancelled if a spawned job waits for slots.
+ * The shrink may wait for its parent, and it for members that the shrink removes. */
+void rest_cancel_drain(struct sim *s, uint64_t from_ms);
 
 #endif

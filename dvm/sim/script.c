@@ -4,17 +4,16 @@
  * In: a seed, a number of daemons and a generation (struct script_opts). Out: the first invariant
  * that failed, counts, and the matrix of phases, faults and jobs (struct script_result).
  *
- * Steps: the DVM forms; then 20 to 139 steps draw actions, with time between them; then no more
- * jobs and faults are drawn until the DVM is at rest. An action is a job, a message, a collective,
- * a campaign, a request, a signal, a departing client, or a fault. The profile limits the faults:
- * none, those of links, those of members too, those of the head too.
+ * Steps: the DVM forms; then 20 to 139 steps draw actions, with time between them; then none until
+ * the DVM is at rest. An action is a job, a message, a collective, a campaign, a request, a signal,
+ * a departing client, or a fault. The profile limits the faults: none, those of links, of members
+ * too, of the head too.
  *
- * Invariants: everything follows from the seed and the options. A generation draws only the actions
- * that script.h lists for it, so an old seed keeps its meaning. Pods come back as a StatefulSet
- * restores them, up to the replicas.
+ * Invariants: all follows from the seed and the options. A generation draws only the actions that
+ * script.h lists for it, so an old seed keeps its meaning. Pods come back up to the replicas.
  *
- * Failures: a failed invariant ends the schedule. Jobs and campaigns must end, and all wanted
- * members come, within REST_MAX_MS of virtual time. Then the checks of the rest must hold. */
+ * Failures: a failed invariant ends the schedule. Jobs and campaigns must end, and members come, in
+ * REST_MAX_MS of virtual time. Then the checks of the rest must hold. */
 #include "dvm/sim/script.h"
 
 #include "dvm/protocol/core/core_inspect.h"
@@ -624,7 +623,7 @@ static void begin_outage(struct script *s)
     enum outage_kind k = outage_begin(s->outage, text);
 
     begin_heir(s);
-    if (outage_spawns(s->outage) && work_spawn(s->work, some_node(s), job)) {
+    if (outage_spawns(s->outage) && work_spawn(s->work, some_node(s), s->replicas, job)) {
         s->result->spawned++;
         trace_line(s, "%s", job);
     }
@@ -670,8 +669,8 @@ static void take_step(struct script *s)
 
 static void come_to_rest(struct script *s)
 {
+    uint64_t end = sim_now(s->sim) + REST_MAX_MS;
     unsigned quiet = 0;
-    uint64_t end;
 
     trace_line(s, "no more faults, no more work");
     outage_end(s->outage);
@@ -684,7 +683,6 @@ static void come_to_rest(struct script *s)
         if (sim_stopped(s->sim, v))
             resume_daemon(s, v);
     }
-    end = sim_now(s->sim) + REST_MAX_MS;
     for (;;) {
         struct rest r = {0, 0};
 
@@ -697,6 +695,8 @@ static void come_to_rest(struct script *s)
                 grow_dvm(s, s->nodes - 1); /* so that every job finds its slots */
             else if (r.campaigns == 0 && rest_missing(s->sim, s->replicas) == 0)
                 work_end_too_large(s->work);
+            else if (r.campaigns)
+                rest_cancel_drain(s->sim, end - REST_MAX_MS / 2);
             quiet = r.jobs || r.campaigns || rest_missing(s->sim, s->replicas) ? 0 : quiet + 1;
             if (quiet > 60 && (quiet > 300 || !rest_has_out(s->sim)))
                 return; /* requests may be under way for 30 s, and links on probation for longer */

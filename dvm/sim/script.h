@@ -25,7 +25,8 @@ struct script_opts {
      * 16: heads with a disk (heir.h), 17: volumes beside keepers (volume.h), 18: members that call
      * in the name of others (lie.h), 19: more lies, clocks that drift,
      * 20: former heads beside heirs that have their records from keepers, 21: heads that are
-     * replaced while they are cut off; 0: the newest. */
+     * replaced while they are cut off, 22: ranks that wait for jobs that they spawn; 0: the
+     * newest. */
     unsigned generation;
 };
 

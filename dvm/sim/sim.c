@@ -271,6 +271,7 @@ static void act_end(struct sim *s, uint32_t vpid, const char *nspace, int64_t gr
         if (p->vpid == vpid && strcmp(p->nspace, nspace) == 0) {
             p->exits_at = s->now + (grace_ms > 0);
             p->stops_at = UINT64_MAX;
+            p->spawns = NULL;
             p->status = SIGTERM;
         }
     }
@@ -607,7 +608,7 @@ static void note_exits(struct sim *s)
         struct core *c = s->nodes[p->vpid].core;
         uint32_t vpid = p->vpid;
 
-        if (p->exits_at > s->now || s->nodes[vpid].stopped)
+        if (p->exits_at > s->now || s->nodes[vpid].stopped || sim_in_spawn(s, p))
             continue;
         sim_clock(s, vpid);
         core_proc(c, p->nspace, p->rank, CORE_PROC_IOF_COMPLETE, 0, NULL);
@@ -645,7 +646,7 @@ static uint64_t next_time(const struct sim *s)
         at = sim_files_next(s);
     DL_FOREACH(s->procs, p)
     {
-        if (p->exits_at < at && !s->nodes[p->vpid].stopped)
+        if (p->exits_at < at && !s->nodes[p->vpid].stopped && !sim_in_spawn(s, p))
             at = p->exits_at;
         if (p->stops_at < at && !s->nodes[p->vpid].stopped)
             at = p->stops_at;

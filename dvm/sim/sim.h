@@ -201,6 +201,8 @@ struct sim_want {
     uint32_t nhosts; /* limited to these daemons; 0: to none */
     uint32_t hosts[SIM_HOSTS_MAX];
     const char *parent; /* job that spawns it; NULL: none */
+    bool awaited;       /* one of its ranks there waits for the start of this job */
+    uint32_t rank;      /* which */
     enum job_stop stop; /* its ranks (or one) stop some time after their start, until continued */
     uint32_t stop_rank;
 };

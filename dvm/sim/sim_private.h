@@ -54,6 +54,7 @@ struct rank_proc {
     bool held;
     enum job_stop stop;
     int status;
+    const struct sim_job *spawns; /* it goes on when that job has started or ended; NULL: at once */
     struct rank_proc *next, *prev;
 };
 
@@ -167,6 +168,8 @@ struct sim {
     size_t njobs;
 };
 
+/* submit.c */
+bool sim_in_spawn(const struct sim *s, const struct rank_proc *p); /* it does not end meanwhile */
 /* sim.c */
 bool sim_running(const struct sim *s, uint32_t vpid);
 struct ev *sim_schedule(struct sim *s, uint64_t at, enum ev_kind kind, uint32_t vpid,

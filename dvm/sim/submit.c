@@ -14,6 +14,25 @@ size_t sim_submit(struct sim *s, uint32_t vpid, uint32_t ranks, uint64_t run_ms,
     return sim_submit_job(s, vpid, &w);
 }
 
+static void await_start(struct sim *s, uint32_t vpid, const struct sim_want *w,
+                        const struct sim_job *j)
+{
+    struct rank_proc *p;
+
+    DL_FOREACH(s->procs, p)
+    {
+        if (p->vpid == vpid && p->rank == w->rank && strcmp(p->nspace, w->parent) == 0)
+            p->spawns = j;
+    }
+}
+
+bool sim_in_spawn(const struct sim *s, const struct rank_proc *p)
+{
+    const struct sim_job *j = p->spawns;
+
+    return j && !j->done && !j->gone && j->state < JOB_STARTED;
+}
+
 size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
 {
     char ms[32];
@@ -40,6 +59,8 @@ size_t sim_submit_job(struct sim *s, uint32_t vpid, const struct sim_want *w)
                             .stdin_rank = JOB_RANK_NONE};
     size_t index = s->njobs++;
 
+    if (w->awaited)
+        await_start(s, vpid, w, &s->jobs[index]);
     s->jobs[index].home = vpid;
     s->jobs[index].home_life = s->nodes[vpid].life;
     s->jobs[index].home_epoch = core_inspect_epoch(s->nodes[vpid].core);

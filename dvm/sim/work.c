@@ -245,7 +245,15 @@ bool work_submit_beside_keepers(struct work *w, char text[WORK_TEXT_MAX])
     return true;
 }
 
-bool work_spawn(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX])
+/* Some ranks wait until the job has started, which may need all slots of the DVM. */
+static void want_awaited(struct work *w, struct sim_want *x, uint32_t replicas)
+{
+    x->awaited = roll_dice(w, 4) > 0;
+    if (roll_dice(w, 3) == 0)
+        x->ranks = 1 + (uint32_t)roll_dice(w, 2 * (uint64_t)replicas + 1);
+}
+
+bool work_spawn(struct work *w, uint32_t vpid, uint32_t replicas, char text[WORK_TEXT_MAX])
 {
     struct sim_want x = {.ranks = 1 + (uint32_t)roll_dice(w, 3)};
     size_t job = sim_njobs(w->sim);
@@ -260,9 +268,13 @@ bool work_spawn(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX])
     snprintf(w->ends[job].parent, sizeof(w->ends[job].parent), "%s", parent);
     w->ends[job].expected = x.code;
     x.parent = w->ends[job].parent;
+    x.rank = rank;
+    if (drawn_since(w, 22))
+        want_awaited(w, &x, replicas);
     note_place(w, &x);
-    snprintf(text, WORK_TEXT_MAX, "rank %u of job %s at vpid %u spawns %u ranks, %llu ms, code %d",
-             rank, parent, vpid, x.ranks, (unsigned long long)x.run_ms, x.code);
+    snprintf(text, WORK_TEXT_MAX,
+             "rank %u of job %s at vpid %u spawns %u ranks, %llu ms, code %d%s", rank, parent, vpid,
+             x.ranks, (unsigned long long)x.run_ms, x.code, x.awaited ? ", and waits" : "");
     sim_submit_job(w->sim, vpid, &x);
     return true;
 }

@@ -14,7 +14,8 @@ void work_destroy(struct work *w);
 /* Each of these draws something for a daemon, does it, and describes it. False: nothing was done.
  */
 bool work_submit(struct work *w, uint32_t vpid, uint32_t replicas, char text[WORK_TEXT_MAX]);
-bool work_spawn(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX]); /* by a rank there */
+/* By a rank there. */
+bool work_spawn(struct work *w, uint32_t vpid, uint32_t replicas, char text[WORK_TEXT_MAX]);
 /* A long job that has neither ranks nor its submitter at the head's keepers. */
 bool work_submit_beside_keepers(struct work *w, char text[WORK_TEXT_MAX]);
 bool work_client_gone(struct work *w, uint32_t vpid, char text[WORK_TEXT_MAX]);

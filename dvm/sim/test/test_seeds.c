@@ -192,6 +192,8 @@ static const struct {
                                    call the next one */
     {21, 164255560450732, 0},   /* the checker: a job was accepted by a head that had been
                                    replaced */
+    {21, 720006920, 0},         /* a job might pass another one from the moment on when the limit of
+                                   a third one passed, and was not tried */
 };
 
 static void seeds_with_keepers_that_once_failed_pass(void **state)

@@ -87,17 +87,94 @@ static void c26_a_spawn_passes_a_job_that_waits_for_its_parent(void **state)
     dvm_free(d);
 }
 
-/* Each parent's child waits for the end of the other. */
-static void c26_jobs_pass_families_that_wait_for_each_other(void **state)
+/* Each parent's child waits for the end of the other: the second one closes the circle. */
+static void c26_of_families_that_would_wait_for_each_other_the_youngest_is_refused(void **state)
 {
     struct dvm *d = dvm_new();
     const struct sim_job *one = submit_kin(d, 9, 2, "60000", "", 0);
-    const struct sim_job *two = submit_kin(d, 10, 2, "60000", "", 0);
+    const struct sim_job *two = submit_kin(d, 10, 2, "3000", "", 0), *first, *second;
+
+    first = submit_kin(d, 11, 4, "1", one->nspace, 0);
+    assert_false(first->done);
+    second = submit_kin(d, 12, 4, "1", two->nspace, 0);
+    assert_true(second->done);
+    assert_int_equal(second->exit_code, EXIT_CODE_NOT_LAUNCHED);
+    assert_non_null(strstr(second->text, "wait for this one or for other spawns"));
+    assert_false(first->done);
+    sim_for(d->sim, 4000); /* the second parent ends */
+    assert_true(first->done);
+    assert_int_equal(first->exit_code, 0);
+    dvm_free(d);
+}
+
+/* It is refused too if it comes while the DVM changes its size. */
+static void
+c26_a_spawn_that_is_held_and_closes_a_circle_is_refused_when_the_fence_is_down(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *one = submit_kin(d, 9, 2, "60000", "", 0);
+    const struct sim_job *two = submit_kin(d, 10, 2, "60000", "", 0), *second;
+    uint32_t target = 3;
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .targets = &target,
+                                     .ntargets = 1};
 
     assert_false(submit_kin(d, 11, 4, "1", one->nspace, 0)->done);
-    assert_false(submit_kin(d, 12, 4, "1", two->nspace, 0)->done);
-    assert_true(submit_kin(d, 13, 2, "1", "", 0)->done);
-    assert_true(submit_kin(d, 14, 1, "1", "", 0)->done);
+    sim_stop(d->sim, 3, true);
+    dvm_put_campaign(d->sim, "c", &r);
+    second = submit_kin(d, 12, 4, "1", two->nspace, 0);
+    assert_int_equal(second->state, JOB_WAITING_FOR_DAEMONS);
+    sim_stop(d->sim, 3, false);
+    dvm_wait_complete(d->sim, "c", 30000);
+    sim_for(d->sim, 100);
+    assert_true(second->done);
+    assert_int_equal(second->exit_code, EXIT_CODE_NOT_LAUNCHED);
+    dvm_free(d);
+}
+
+/* The first child waits for a job that ends; then its parent ends, and the second one starts. */
+static void c26_a_spawn_waits_for_a_family_that_goes_on_by_itself(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *one = submit_kin(d, 9, 2, "5000", "", 0);
+    const struct sim_job *two = submit_kin(d, 10, 2, "60000", "", 0), *first, *second;
+
+    submit_kin(d, 11, 2, "2000", "", 0);
+    first = submit_kin(d, 12, 2, "1", one->nspace, 0);
+    second = submit_kin(d, 13, 4, "1", two->nspace, 0);
+    assert_false(first->done || second->done);
+    sim_for(d->sim, 3000);
+    assert_true(first->done);
+    assert_int_equal(first->exit_code, 0);
+    assert_false(second->done);
+    sim_for(d->sim, 4000);
+    assert_true(second->done);
+    assert_int_equal(second->exit_code, 0);
+    dvm_free(d);
+}
+
+/* After a shrink both children fit only when the parent of the other has ended. */
+static void c26_jobs_pass_families_that_wait_for_each_other_since_a_shrink(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *one = submit_kin(d, 9, 1, "60000", "", 0);
+    const struct sim_job *two = submit_kin(d, 10, 1, "60000", "", 0);
+    uint32_t target = 3;
+    struct api_campaign_request r = {.sequence = 1,
+                                     .drain_mode = API_DRAIN_WAIT,
+                                     .deadline_s = -1,
+                                     .targets = &target,
+                                     .ntargets = 1};
+
+    submit_kin(d, 11, 2, "2000", "", 0);
+    assert_false(submit_kin(d, 12, 3, "1", one->nspace, 0)->done);
+    assert_false(submit_kin(d, 13, 3, "1", two->nspace, 0)->done);
+    dvm_put_campaign(d->sim, "c", &r);
+    sim_for(d->sim, 10000);
+    assert_true(submit_kin(d, 14, 2, "1", "", 0)->done);
+    assert_true(submit_kin(d, 15, 1, "1", "", 0)->done);
     dvm_free(d);
 }
 
@@ -433,7 +510,11 @@ int main(void)
         cmocka_unit_test(c26_a_spawn_that_fits_only_when_its_parents_have_ended_is_refused_at_once),
         cmocka_unit_test(a_spawn_waits_for_the_slots_of_jobs_that_are_not_its_parents),
         cmocka_unit_test(c26_a_spawn_passes_a_job_that_waits_for_its_parent),
-        cmocka_unit_test(c26_jobs_pass_families_that_wait_for_each_other),
+        cmocka_unit_test(c26_of_families_that_would_wait_for_each_other_the_youngest_is_refused),
+        cmocka_unit_test(
+            c26_a_spawn_that_is_held_and_closes_a_circle_is_refused_when_the_fence_is_down),
+        cmocka_unit_test(c26_a_spawn_waits_for_a_family_that_goes_on_by_itself),
+        cmocka_unit_test(c26_jobs_pass_families_that_wait_for_each_other_since_a_shrink),
         cmocka_unit_test(c26_a_job_that_has_waited_passes_when_a_parent_begins_to_wait),
         cmocka_unit_test(c25_a_process_controls_the_jobs_of_its_family_and_no_others),
         cmocka_unit_test(a_child_may_oversubscribe_and_must_not_wait_if_its_parent_is_so),

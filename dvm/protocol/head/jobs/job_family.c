@@ -76,7 +76,12 @@ uint64_t job_family_mark(struct jobs *js, const struct job *j)
     return any ? mark : 0;
 }
 
-uint64_t job_family_mark_waiting(struct jobs *js)
+bool job_family_waits(const struct jobs *js, const struct job *j)
+{
+    return !j->mapped && !j->kept->result.failure && parent_of(js, j);
+}
+
+uint64_t job_family_mark_waiting(struct jobs *js, bool but_starting)
 {
     uint64_t mark = ++js->kin_mark;
     bool any = false;
@@ -84,7 +89,7 @@ uint64_t job_family_mark_waiting(struct jobs *js)
 
     DL_FOREACH(js->list, k)
     {
-        if (!k->mapped && !k->kept->result.failure)
+        if (job_family_waits(js, k) && !(but_starting && k->starts))
             mark_ancestors(js, k, mark, &any);
     }
     return any ? mark : 0;

@@ -189,21 +189,20 @@ static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum,
            j->map.spec.nhosts;
 }
 
-/* Whether it fits only after the end of its parent, or of the parent's parent, ...: they wait for
- * it. */
-static bool waits_for_kin(struct jobs *js, struct job *j)
+/* A job that was judged before, by another size of the DVM, waits until it has grown again. */
+static bool closes_circle(struct jobs *js, const struct job *j)
 {
-    uint64_t mark = job_judged(j) ? 0 : job_family_mark(js, j);
-
-    return mark && !job_map_has_hope(js, j, mark);
+    return !job_judged(j) && job_queue_in_circle(js, j);
 }
 
 static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint32_t present,
                          const struct err *why)
 {
     uint64_t maximum = slots_maximum(js->slots, size_bound_now(js->bound));
+    bool circle = closes_circle(js, j);
 
-    if (!job_judged(j) && r != MAP_HOPELESS && js->resize.grow_will_do(js->resize.arg, j))
+    if (!circle && !job_judged(j) && r != MAP_HOPELESS &&
+        js->resize.grow_will_do(js->resize.arg, j))
         job_table_judge(js->table, j->kept, JOB_FITS_GROWN);
     job_set_reason(j, why->msg);
     if (j->map.spec.flags & JOB_NO_WAIT) {
@@ -217,9 +216,10 @@ static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint
                  why->msg, (unsigned long long)maximum, size_bound_now(js->bound));
         return;
     }
-    if (waits_for_kin(js, j)) {
+    if (circle) {
         job_fail(js, j, JOB_EV_NO_MAP, EXIT_CODE_NOT_LAUNCHED,
-                 "not launched: %s; the others are held by the jobs that wait for this one",
+                 "not launched: %s; the others are held by the jobs that wait for this one or for "
+                 "other spawns",
                  why->msg);
         return;
     }
@@ -299,7 +299,7 @@ static bool may_wait_behind(struct jobs *js, struct job *j)
         map_free(&map);
         err_set(&err, "an earlier job waits for slots");
     }
-    if (r != MAP_OK && (never_fits(j, r, maximum, present) || waits_for_kin(js, j))) {
+    if (r != MAP_OK && (never_fits(j, r, maximum, present) || closes_circle(js, j))) {
         job_step(js, j, JOB_EV_DONE); /* to its end, by job_map_now() */
         return false;
     }

@@ -35,6 +35,7 @@ struct job {
     uint64_t not_in_turn; /* but not in this turn */
     uint64_t held_ms;     /* since when it is held without a step; 0: it is not held */
     uint64_t kin_mark;    /* the last mark of job_family_mark() */
+    bool starts;          /* for the time of job_queue_in_circle(): it fits some time */
     uint32_t nchildren;   /* jobs that its ranks have spawned and that have not ended */
     size_t nwatchers;     /* daemons beside its own that are notified of its end */
     uint32_t *watchers;
@@ -136,7 +137,8 @@ struct job *job_family_left(struct jobs *js, const struct job *j);
 /* Marks the jobs that cannot end before `j` has started, or before any job without a map has: their
  * ancestors, which hold slots. Returns the mark; 0: there is no such job. */
 uint64_t job_family_mark(struct jobs *js, const struct job *j);
-uint64_t job_family_mark_waiting(struct jobs *js);
+uint64_t job_family_mark_waiting(struct jobs *js, bool but_starting); /* of some: job->starts */
+bool job_family_waits(const struct jobs *js, const struct job *j); /* a spawned job without a map */
 /* job_news.c: ends of ranks that are reported to others while their job has not failed */
 void job_news_add(struct jobs *js, struct job *j, uint32_t rank, int status, enum rank_how how);
 /* Whether the job continues when some of its ranks fail. */
@@ -171,6 +173,9 @@ void job_show_map(struct jobs *js, struct job *j);
 struct job *job_queue_before(const struct jobs *js, const struct job *j); /* the first that waits */
 bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct job *j);
 void job_queue_mapped(struct jobs *js, const struct job *j);
+/* The job is spawned, and all slots that it could get are held by jobs that wait for this one, or
+ * for other spawned jobs that could get none either. */
+bool job_queue_in_circle(struct jobs *js, const struct job *j);
 /* job_debug_stop.c */
 void job_debug_stop_prepare(struct job *j);                /* it has been mapped */
 void job_debug_stop_check(struct jobs *js, struct job *j); /* it may be READY_FOR_DEBUG now */

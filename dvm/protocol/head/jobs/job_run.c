@@ -91,7 +91,7 @@ void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
 static void judge_held(struct jobs *js, struct job *j)
 {
     if (!job_judged(j) && slots_maximum(js->slots, size_bound_now(js->bound)) != 0 &&
-        job_map_has_hope(js, j, 0))
+        job_map_has_hope(js, j, 0) && !job_queue_in_circle(js, j))
         job_table_judge(js->table, j->kept, JOB_FITS);
 }
 
