@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* prun: runs a parallel job in a DVM and waits for its end. */
 #include "base/buf/buf.h"
+#include "dvm/host/jobspec/environ.h"
 #include "dvm/host/jobspec/files.h"
+#include "dvm/host/spawner/limits.h"
 #include "dvm/tools/cli/usage.h"
 #include "dvm/tools/submit/elsewhere.h"
 #include "dvm/tools/submit/now.h"
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* --- signals
@@ -172,6 +175,40 @@ static int submit_anywhere(struct cli_conn *c, struct referral *r, struct submit
     }
 }
 
+/* Those of another host are none of the ranks'. */
+static bool passes_limits(const struct submit_opts *opts)
+{
+    return !opts->where.host && !opts->daemon_limits;
+}
+
+static void add_limits(struct submit_opts *opts)
+{
+    struct limits l = limits_read();
+    FREE_AUTO char *entry = limits_encode(&l);
+
+    for (size_t i = 0; passes_limits(opts) && i < opts->spec.napps; i++)
+        environ_put(&opts->spec.apps[i], LIMITS_VARIABLE, entry);
+}
+
+/* The daemon at the other end of a local socket stands for all: they have the same limits. */
+static void tell_lower_limits(const struct submit_opts *opts, const struct cli_conn *c)
+{
+    struct limits l = limits_read();
+    struct ucred peer = {0};
+    socklen_t len = sizeof(peer);
+    FREE_AUTO char *lower = NULL;
+
+    if (opts->spec.napps == 0 || !passes_limits(opts) ||
+        getsockopt(cli_conn_fd(c), SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || peer.pid <= 0)
+        return;
+    lower = limits_over(&l, peer.pid);
+    if (lower)
+        fprintf(stderr,
+                "prun: the hard limits of the daemon are lower than the limits here, ranks "
+                "have: %s\n",
+                lower);
+}
+
 static int run_job(struct submit_opts *opts)
 {
     struct run_fds fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, -1};
@@ -193,6 +230,7 @@ static int run_job(struct submit_opts *opts)
         return exit_code_of_signal(signum);
     if (!c)
         return cli_fail("prun", EXIT_CODE_NOT_LAUNCHED, &err);
+    tell_lower_limits(opts, c);
     code = submit_anywhere(c, &r, opts, &fds);
     referral_free(&r);
     return code;
@@ -210,12 +248,14 @@ int main(int argc, char **argv)
     cli_open_std();
     if (submit_parse(argc, argv, environ, cwd ? cwd : "", &opts, &err) < 0)
         return cli_usage("prun", "%s", err.msg);
-    if (opts.what == SUBMIT_HELP)
+    if (opts.what == SUBMIT_HELP) {
         fputs(submit_help, stdout);
-    else if (opts.what == SUBMIT_VERSION)
+    } else if (opts.what == SUBMIT_VERSION) {
         puts("prun " DVM_VERSION);
-    else
+    } else {
+        add_limits(&opts);
         code = run_job(&opts);
+    }
     submit_opts_free(&opts);
     return code;
 }

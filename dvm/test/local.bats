@@ -879,6 +879,38 @@ keeper() { ps -eo pid=,ppid=,stat=,comm= | awk '$4 == "dvm-keeper" && $3 !~ /Z/ 
     start_as timeout --kill-after=10 "$limit" env -u HOME -u USER -u LOGNAME "${unknown[@]}"
 }
 
+# --- limits of the submitting shell
+
+shows_limits=(sh -c 'echo "$(ulimit -Ss) $(ulimit -Sc) $(ulimit -Sn) $(umask) ${DVM_LIMITS-}"')
+
+@test "ranks have the limits and the umask of the shell that submits them, on each member; spawned ones too" {
+    start_dvm 2 --slots 2
+    local daemons_own
+    daemons_own=$(prun -n 1 "${shows_limits[@]}")
+    (
+        ulimit -Ss 4096
+        ulimit -Sc 0
+        ulimit -Sn 300
+        umask 027
+        run -0 prun -n 2 --map-by node "${shows_limits[@]}"
+        [ "$output" = $'4096 0 300 0027 \n4096 0 300 0027 ' ]
+        [ "$(prun -n 1 "$probe" spawn 1 "${shows_limits[@]}" | grep -c '^4096 0 300 0027 $')" -eq 1 ]
+        [ "$(prun -n 1 "$bin/prun" -n 1 "${shows_limits[@]}")" = "4096 0 300 0027 " ]
+        [ "$(prun --daemon-limits -n 1 "${shows_limits[@]}")" = "$daemons_own" ]
+        [ "$(prun --dvm "localhost:$(jq .join "$DVM_SESSION_DIR/0/ports.json")" --tls-dir "$DVM_SESSION_DIR/tls/user" \
+            -x DVM_LIMITS="077 1024:- 0:- 100:- -:- -:-" -n 1 "${shows_limits[@]}")" = "$daemons_own" ]
+    )
+    [ "$(prun -x DVM_LIMITS=nonsense -n 1 "${shows_limits[@]}")" = "$daemons_own" ]
+}
+
+@test "a limit above the hard one of the daemon is that, and prun says so once" {
+    (ulimit -n 500 && start_dvm 1 --slots 4)
+    ulimit -Sn 600
+    run -0 --separate-stderr prun -n 4 sh -c 'ulimit -Sn'
+    [ "$output" = $'500\n500\n500\n500' ]
+    [ "$(grep -c 'hard limits of the daemon are lower than the limits here, ranks have: nofile 500$' <<< "$stderr")" -eq 1 ]
+}
+
 # --- tools inside a rank
 
 @test "prun, pstat and prte inside a rank find the rank's own DVM, whatever the user's environment says" {

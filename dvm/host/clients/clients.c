@@ -22,6 +22,7 @@
 #include "dvm/host/clients/tool_private.h"
 #include "dvm/host/jobspec/environ.h"
 #include "dvm/host/jobspec/hosts.h"
+#include "dvm/host/spawner/limits.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
@@ -252,8 +253,10 @@ static void submit_job(struct clients *c, struct client *k, struct job_spec *spe
         return;
     }
     k->submitted = true;
-    for (size_t i = 0; k->outside && i < spec->napps; i++)
+    for (size_t i = 0; k->outside && i < spec->napps; i++) {
         environ_complete(&spec->apps[i], environ, spec->nfiles > 0);
+        environ_drop(&spec->apps[i], LIMITS_VARIABLE); /* those of another host */
+    }
     if (spec->flags & JOB_DETACH)
         session_detach(c, k);
     files_source(c->parts.files, k->id, (uint32_t)spec->nfiles);

@@ -155,6 +155,38 @@ static void append_entry(struct job_app *a, size_t *n, char *entry)
     a->env[*n] = NULL;
 }
 
+static size_t index_of(char *const *env, const char *name)
+{
+    size_t len = strlen(name);
+    size_t i = 0;
+
+    while (env[i] && (strncmp(env[i], name, len) != 0 || env[i][len] != '='))
+        i++;
+    return i;
+}
+
+void environ_drop(struct job_app *a, const char *name)
+{
+    size_t i;
+
+    while (a->env[i = index_of(a->env, name)]) {
+        free(a->env[i]);
+        for (; a->env[i]; i++)
+            a->env[i] = a->env[i + 1];
+    }
+}
+
+void environ_put(struct job_app *a, const char *name, const char *entry)
+{
+    size_t n = 0;
+
+    environ_drop(a, name);
+    while (a->env[n])
+        n++;
+    if (n < JOB_ARGS_MAX)
+        append_entry(a, &n, xstrdup(entry));
+}
+
 void environ_complete(struct job_app *a, char *const *environ_, bool has_files)
 {
     const char *home = "/";

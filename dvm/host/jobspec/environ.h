@@ -20,5 +20,9 @@ char **environ_for_job(char *const *environ_, const char *const *exports, size_t
  * variables that were left out and that -x has not set. Sets the working directory to HOME if
  * there is none and no files come along. */
 void environ_complete(struct job_app *a, char *const *environ_, bool has_files);
+void environ_drop(struct job_app *a, const char *name); /* also if it is there several times */
+/* Replaces NAME by a copy of `entry`, NAME=value; beyond JOB_ARGS_MAX variables it has no effect.
+ */
+void environ_put(struct job_app *a, const char *name, const char *entry);
 
 #endif

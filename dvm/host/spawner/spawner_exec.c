@@ -3,13 +3,14 @@
  *
  * In: the description of the rank in a memory file, its stdin, stdout and stderr, and exec_fd, a
  * socket to the spawner. The child undoes what the spawner has changed for itself (signals, limits,
- * descriptors), binds itself, enters its directory, takes its environment and looks for its
- * program. With SPAWN_START_WAITS it then says READY and waits for one packet, else it executes at
- * once.
+ * descriptors), binds itself, enters its directory, takes its environment, looks for its program
+ * and takes the limits of the submitting shell (limits.c). With SPAWN_START_WAITS it then says
+ * READY and waits for one packet, else it executes at once.
  *
  * Out: exec_fd closes with the exec: the program runs. Any failure is one packet with errno and the
  * failed action; then the child exits. The child runs no code of other threads, and allocates only
  * because the spawner has one thread. */
+#include "dvm/host/spawner/limits.h"
 #include "dvm/host/spawner/spawn_sock.h"
 #include "dvm/host/spawner/spawner_private.h"
 
@@ -95,6 +96,11 @@ static void take_streams(const int fds[SPAWN_FD_COUNT], int exec_fd)
     }
 }
 
+static bool is_limits(const char *entry)
+{
+    return strncmp(entry, LIMITS_VARIABLE "=", sizeof(LIMITS_VARIABLE)) == 0;
+}
+
 static char **environment_of(const struct spawner *sp, uint64_t job, const struct spawn_spec *s)
 {
     static const char mark[] = SPAWNER_MARK "=";
@@ -107,7 +113,7 @@ static char **environment_of(const struct spawner *sp, uint64_t job, const struc
     env = xcalloc(n + 2, sizeof(*env));
     env[to++] = xasprintf("%s%016" PRIx64 ".%" PRIu64, mark, sp->token, job);
     for (size_t i = 0; i < n; i++) {
-        if (strncmp(s->env[i], mark, sizeof(mark) - 1) != 0)
+        if (strncmp(s->env[i], mark, sizeof(mark) - 1) != 0 && !is_limits(s->env[i]))
             env[to++] = (char *)s->env[i];
     }
     return env;
@@ -121,6 +127,20 @@ static void prepare_debug(unsigned flags, int exec_fd)
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
     if ((flags & SPAWN_START_HELD) && ptrace(PTRACE_TRACEME, 0, NULL, NULL) < 0)
         fail_exec(exec_fd, errno, "ptrace, to stop at the exec");
+}
+
+/* The last step: a low limit of open files or of CPU time must not hit the way to the program. */
+static void take_limits(const struct spawn_spec *s, int exec_fd)
+{
+    struct limits l;
+    int why = 0;
+
+    for (size_t i = 0; s->env[i]; i++) {
+        if (is_limits(s->env[i]) && limits_decode(s->env[i] + sizeof(LIMITS_VARIABLE), &l))
+            why = limits_apply(&l);
+    }
+    if (why)
+        fail_exec(exec_fd, why, "setting the limits of the submitting shell");
 }
 
 /* The state is as the program is to find it. All other descriptors are closed: while this child
@@ -169,6 +189,7 @@ static void become_program(const struct spawner *sp, const struct spawner_rank *
             fail_exec(exec_fd, why, "%s", what);
         wait_for_go(exec_fd);
     }
+    take_limits(s, exec_fd);
     if (!why)
         execve(path, argv, environ); /* if it fails, spawner_path_exec() finds the reason */
     why = spawner_path_exec(argv, what, sizeof(what));

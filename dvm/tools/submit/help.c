@@ -35,6 +35,8 @@ const char submit_help[] =
     "      --display map,bind   show where ranks are and which CPUs they have, before their "
     "output\n"
     "      --do-not-launch      show that, and end; no rank is started\n"
+    "      --daemon-limits      ranks have the limits (ulimit) and the umask of their daemons;\n"
+    "                           without it those of prun, if prun is on a host of the DVM\n"
     "  -H, --host LIST          only on these daemons: vpids (3), ranges (1-4), names that end\n"
     "                           with the vpid (pod x-3, node3), separated by commas\n"
     "      --oversubscribe      allow more ranks than slots\n"

@@ -35,6 +35,7 @@
     X(SURVIVE, "survive", no_argument, JOB, ONCE)                                                  \
     X(ATTACH, "attach", required_argument, PRUN, ONCE)                                             \
     X(STDIN, "stdin", required_argument, JOB, ONCE)                                                \
+    X(DAEMON_LIMITS, "daemon-limits", no_argument, JOB, ONCE)                                      \
     X(OVERSUBSCRIBE, "oversubscribe", no_argument, JOB, ONCE)                                      \
     X(NO_WAIT, "no-wait", no_argument, JOB, ONCE)                                                  \
     X(RTOS, "rtos", required_argument, JOB, ONCE)                                                  \

@@ -351,6 +351,9 @@ static int set_flag(struct parse *p, enum option_id opt)
     case OPT_SURVIVE:
         p->out->survive = true;
         break;
+    case OPT_DAEMON_LIMITS:
+        p->out->daemon_limits = true;
+        break;
     case OPT_OVERSUBSCRIBE:
         s->flags |= JOB_OVERSUBSCRIBE;
         break;

@@ -24,6 +24,7 @@ struct submit_opts {
     int64_t reconnect_ms;   /* how long a lost connection is retried; 0: never */
     int64_t retry_ms;       /* before the first retry; 0: 20. Not on the command line */
     int64_t end_wait_ms;    /* how long prun waits for the end that it has asked for */
+    bool daemon_limits;     /* ranks do not get the limits and the umask of prun */
     bool verbose;
     char *left_out; /* names of -x that no rank gets (outer.h), NULL: none; owned */
     char *unread;   /* unread_names() of the environment; owned */
