@@ -338,6 +338,19 @@ get: TIMEOUT
 fence, too late: TIMEOUT" ]
 }
 
+@test "a rank with a PMIx library of version 3 is a line in the daemon's log and one at prun, with that version" {
+    make -s -C "$repo" build/probe/former_probe >&2
+    local former=$repo/build/probe/former_probe text
+    start_dvm 2 --slots 1
+    run --separate-stderr prun -n 2 "$former"
+    [ "$status" -eq 0 ]
+    [ "$(sort -u <<< "$output")" = "turned away" ]
+    text="($former): its PMIx library 3.2.3 cannot talk to this DVM, which needs version 4 or later"
+    [ "$(sort <<< "$stderr")" = "rank 0 $text"$'\n'"rank 1 $text" ] # one for each, although each has tried twice
+    [ "$(grep -cF "$text" "$DVM_SESSION_DIR/1/prted.log")" -eq 1 ]
+    [ "$(grep -cF "$text" "$DVM_SESSION_DIR/2/prted.log")" -eq 1 ]
+}
+
 # --- requests for another size
 
 # ask_begin ARGUMENT...: "pmix_probe alloc ARGUMENT..." as one rank in the background; its lines come by next_line.

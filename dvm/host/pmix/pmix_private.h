@@ -127,6 +127,7 @@ struct pmix_srv_rank {
     bool has_dir;   /* used by the library's thread alone */
     bool gone;      /* it has ended */
     bool connected; /* it is a PMIx client now */
+    bool refused;   /* its library is too old, and that was said */
     bool tells_end; /* to the head: it has published values until its end, or a lookup waits */
     bool waiting;   /* for PMIX_DEBUGGER_RELEASE */
     /* Between PMIx_Init and PMIx_Finalize; set before the rank is answered, so that it is right
@@ -158,6 +159,9 @@ struct job *job_find(struct pmix_srv *p, const char *nspace);
 struct job *job_add(struct pmix_srv *p, const struct job_launch *l);
 void job_remove(struct pmix_srv *p, struct job *j);
 bool job_is_local(const struct job *j, uint32_t rank);
+
+/* refused.c; on the library's thread */
+void refused_on_client(const pmix_proc_t *rank, const char *version);
 uint32_t job_local_size(const struct job *j);
 void job_connected(struct pmix_srv *p, const char *nspace, uint32_t rank, bool now);
 /* On PMIx's thread, for a rank that connects: makes the directories and the job info. The rank

@@ -380,6 +380,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     watch_start(p, o->silent_ms ? o->silent_ms : PMIX_SRV_SILENT_MS);
     the_server = p;
     pmix_extend_set_ancestor(o->spawner);
+    pmix_extend_on_refused(refused_on_client);
     rc = library_init(p, o->topology);
     if (rc == PMIX_SUCCESS) {
         topology_start(p);

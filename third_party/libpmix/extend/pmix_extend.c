@@ -45,6 +45,19 @@ pmix_status_t pmix_extend_run(void (*fn)(void *arg), void *arg, unsigned delay_m
     return PMIX_SUCCESS;
 }
 
+static void (*refused_told)(const pmix_proc_t *rank, const char *version);
+
+void pmix_extend_on_refused(void (*told)(const pmix_proc_t *rank, const char *version))
+{
+    refused_told = told;
+}
+
+void pmix_extend_refused(const pmix_proc_t *rank, const char *version)
+{
+    if (refused_told)
+        refused_told(rank, version);
+}
+
 static pmix_iof_req_t *request_at(size_t at)
 {
     pmix_iof_req_t *r = pmix_pointer_array_get_item(&pmix_globals.iof_requests, (int)at);

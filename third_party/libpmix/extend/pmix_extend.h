@@ -49,6 +49,11 @@ int pmix_extend_peer_find_by_table(int sd, struct pmix_extend_peer *peer);
  * in this process's PID namespace. A process of another container is neither. */
 bool pmix_extend_is_rank(const struct pmix_extend_peer *peer);
 bool pmix_extend_is_tool(const struct pmix_extend_peer *peer);
+/* Before PMIx_server_init: told() is called on the library's thread for each rank that is turned
+ * away since its library's version is not served. The version is the client's own text. */
+void pmix_extend_on_refused(void (*told)(const pmix_proc_t *rank, const char *version));
+void pmix_extend_refused(const pmix_proc_t *rank, const char *version); /* the library's call */
+
 /* Before PMIx_server_init: the process that creates ranks. 0, and without a call: this one. */
 void pmix_extend_set_ancestor(pid_t pid);
 
