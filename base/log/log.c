@@ -10,6 +10,8 @@
  * begins on a new line. */
 #include "base/log/log.h"
 
+#include "base/text/printable.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -62,53 +64,6 @@ unsigned long log_lost(void)
     return atomic_load(&logger.lost);
 }
 
-/* Length of the printable UTF-8 sequence at p; 0: control character, malformed or overlong. */
-static size_t printable_bytes(const unsigned char *p)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc0 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-    uint32_t code;
-
-    if (len <= 1)
-        return p[0] >= 0x20 && p[0] < 0x7f ? len : 0;
-    code = p[0] & (0xffu >> (len + 1));
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (p[i] & 0x3f);
-    }
-    if (p[0] >= 0xf8 || code < least[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-        return 0;
-    /* U+0080 to U+009F are terminal controls; U+2028 and U+2029 end a line for some readers. */
-    return code < 0xa0 || code == 0x2028 || code == 0x2029 ? 0 : len;
-}
-
-/* Appends `text` escaped; false if it did not fit into size bytes with the cut mark and newline. */
-static bool escape_text(char *out, size_t *len, size_t size, const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    const size_t room = size - sizeof(CUT_MARK);
-
-    while (*p) {
-        char hex[8];
-        size_t n = printable_bytes(p);
-        size_t m = n;
-        const char *src = (const char *)p;
-
-        if (n == 0) {
-            n = 1;
-            m = (size_t)snprintf(hex, sizeof(hex), *p == '\n' ? "\\n" : "\\x%02x", *p);
-            src = hex;
-        }
-        if (*len + m > room)
-            return false;
-        memcpy(out + *len, src, m);
-        *len += m;
-        p += n;
-    }
-    return true;
-}
-
 static size_t format_line(char *out, size_t size, enum log_level level, const char *text)
 {
     struct timespec now;
@@ -128,7 +83,8 @@ static size_t format_line(char *out, size_t size, enum log_level level, const ch
     snprintf(head + len, sizeof(head) - len, "Z %s %s: ", level_names[level],
              logger.program ? logger.program : program_invocation_short_name);
     len = 0;
-    whole = escape_text(out, &len, size, head) && escape_text(out, &len, size, text);
+    whole = printable_copy(out, &len, size - sizeof(CUT_MARK), head) &&
+            printable_copy(out, &len, size - sizeof(CUT_MARK), text);
     if (!whole) {
         memcpy(out + len, CUT_MARK, sizeof(CUT_MARK) - 1);
         len += sizeof(CUT_MARK) - 1;

@@ -4,6 +4,7 @@
 #include "dvm/host/jobspec/environ.h"
 #include "dvm/host/jobspec/files.h"
 #include "dvm/host/spawner/limits.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/cli/usage.h"
 #include "dvm/tools/submit/elsewhere.h"
 #include "dvm/tools/submit/now.h"
@@ -135,8 +136,8 @@ static struct cli_conn *follow_referral(struct referral *r, struct cli_conn *c,
     if (!c && err->code == EINTR)
         *signum = end_signal(signals);
     if (c && r->host && opts->verbose)
-        fprintf(stderr, "prun: the head sends this client on to %s port %s\n", opts->where.address,
-                opts->where.port);
+        cli_say(STDERR_FILENO, "prun", "the head sends this client on to %s port %s",
+                opts->where.address, opts->where.port);
     return c;
 }
 
@@ -170,7 +171,7 @@ static int submit_anywhere(struct cli_conn *c, struct referral *r, struct submit
         if (!c)
             return cli_fail("prun", first.code, &first.why);
         if (away.given_back)
-            fprintf(stderr, "prun: %s; it is submitted again at %s\n", away.why.msg,
+            cli_say(STDERR_FILENO, "prun", "%s; it is submitted again at %s", away.why.msg,
                     opts->where.address);
     }
 }
@@ -218,7 +219,8 @@ static int run_job(struct submit_opts *opts)
     int code, signum = 0;
 
     if (opts->left_out)
-        fprintf(stderr, "prun: not passed on, since ranks have their own: %s\n", opts->left_out);
+        cli_say(STDERR_FILENO, "prun", "not passed on, since ranks have their own: %s",
+                opts->left_out);
     if (output_check(&opts->output, &err) < 0)
         return cli_fail("prun", EXIT_CODE_USAGE, &err);
     if (files_check(opts->sources, opts->spec.nfiles, &err) < 0)

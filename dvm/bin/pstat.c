@@ -9,7 +9,9 @@
  * Failures: the exit code is 1 if the DVM does not answer, and 2 if the command line is wrong.
  * --watch-events flushes each line, since programs read it. It ends with 0 when the daemon closes
  * the stream, and does not connect again. */
+#include "base/buf/buf.h"
 #include "base/heap/heap.h"
+#include "base/text/printable.h"
 #include "dvm/tools/cli/call.h"
 #include "dvm/tools/cli/show.h"
 #include "dvm/tools/cli/usage.h"
@@ -114,7 +116,8 @@ static int print_line(const struct args *a, const char *line, struct err *err)
     struct api_event e;
 
     if (a->json) {
-        puts(line);
+        printable_json(line, stdout);
+        putchar('\n');
     } else if (api_event_decode(o, &e, err) < 0) {
         return -1;
     } else {
@@ -151,13 +154,15 @@ static int print_json(struct cli_conn *c, const struct args *a, struct err *err)
 {
     const char *path = wants_links(a) ? "/v1/links" : "/v1/dvm";
     json_t *view = cli_call(c, "GET", path, NULL, NULL, err);
+    FREE_AUTO char *text = NULL;
     json_t *shown = view;
 
     if (!view)
         return -1;
     if (a->part && a->part->key)
         shown = json_pack("{s:O}", a->part->key, json_object_get(view, a->part->key));
-    json_dumpf(shown, stdout, JSON_INDENT(2));
+    text = json_dumps(shown, JSON_INDENT(2));
+    printable_json(text, stdout);
     putchar('\n');
     if (shown != view)
         json_decref(shown);

@@ -3,11 +3,13 @@
 #include "dvm/tools/cli/limit.h"
 
 #include "base/buf/buf.h"
+#include "dvm/tools/cli/say.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 int64_t cli_now_ms(void)
 {
@@ -53,7 +55,7 @@ static void give_notice(struct cli_limit *l)
 {
     FREE_AUTO char *text = l->text(l->arg);
 
-    fprintf(stderr, "%s: waits for %s, for at most %lld s\n", program_invocation_short_name, text,
+    cli_say(STDERR_FILENO, program_invocation_short_name, "waits for %s, for at most %lld s", text,
             (long long)(cli_limit_total_ms(l) + 999) / 1000);
     l->text = NULL;
 }

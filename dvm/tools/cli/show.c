@@ -8,6 +8,7 @@
 
 #include "base/buf/buf.h"
 #include "base/heap/heap.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/cli/table.h"
 
 #include <inttypes.h>
@@ -47,8 +48,9 @@ char *show_job_refs(const struct api_job_ref *refs, size_t n)
         return xstrdup("");
     for (size_t i = 0; i < n; i++) {
         FREE_AUTO char *ranks = show_vpids(refs[i].ranks, refs[i].nranks);
+        FREE_AUTO char *job = cli_text(refs[i].job);
 
-        fprintf(f, "%sjob %s ranks %s", i ? ", " : "", refs[i].job, ranks);
+        fprintf(f, "%sjob %s ranks %s", i ? ", " : "", job, ranks);
     }
     heap_stream_close(f);
     return text;
@@ -56,6 +58,8 @@ char *show_job_refs(const struct api_job_ref *refs, size_t n)
 
 void show_summary(const struct api_dvm *d, FILE *out)
 {
+    FREE_AUTO char *cluster = cli_text(d->cluster);
+    FREE_AUTO char *incarnation = cli_text(d->incarnation);
     uint32_t wired = 0, slots = 0, used = 0;
 
     for (size_t i = 0; i < d->nmembers; i++) {
@@ -70,12 +74,15 @@ void show_summary(const struct api_dvm *d, FILE *out)
     fprintf(out,
             "DVM %s: %u of %u members wired, %u of %u slots in use, version %" PRIu64
             ", incarnation %s\n",
-            d->cluster, wired, d->size_members, used, slots, d->version, d->incarnation);
+            cluster, wired, d->size_members, used, slots, d->version, incarnation);
     if (!d->fence_total)
         return;
     fprintf(out, "Launch fence up:");
-    for (size_t i = 0; i < d->nholds; i++)
-        fprintf(out, "%s %s (%u)", i ? "," : "", d->holds[i].name, d->holds[i].count);
+    for (size_t i = 0; i < d->nholds; i++) {
+        FREE_AUTO char *name = cli_text(d->holds[i].name);
+
+        fprintf(out, "%s %s (%u)", i ? "," : "", name, d->holds[i].count);
+    }
     fputc('\n', out);
 }
 
@@ -249,13 +256,15 @@ static void show_time(int64_t ms, FILE *out)
 
 static void show_event_campaign(const struct api_campaign *c, FILE *out)
 {
+    FREE_AUTO char *id = cli_text(c->id);
+    FREE_AUTO char *cause = cli_text(c->cause ? c->cause : "");
     FREE_AUTO char *targets = show_vpids(c->targets, c->ntargets);
     FREE_AUTO char *waiting = show_job_refs(c->waiting, c->nwaiting);
     FREE_AUTO char *ended = show_job_refs(c->ended, c->nended);
 
-    fprintf(out, "  %s, vpids %s, %s", c->id, targets, api_phase_name(c->phase));
-    if (c->cause && c->cause[0])
-        fprintf(out, ": %s", c->cause);
+    fprintf(out, "  %s, vpids %s, %s", id, targets, api_phase_name(c->phase));
+    if (cause[0])
+        fprintf(out, ": %s", cause);
     if (waiting[0])
         fprintf(out, ", waits for %s", waiting);
     if (ended[0])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The tree of daemons, drawn. */
 #include "base/buf/buf.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/cli/show.h"
 
 #include <inttypes.h>
@@ -21,8 +22,9 @@ struct drawing {
 static void draw_label(struct drawing *g, size_t i)
 {
     const struct api_dvm_member *m = &g->d->members[i];
+    FREE_AUTO char *host = cli_text(m->host[0] ? m->host : "-");
 
-    fprintf(g->out, "%u  %s  %s", m->vpid, m->host[0] ? m->host : "-", member_state_word(m->state));
+    fprintf(g->out, "%u  %s  %s", m->vpid, host, member_state_word(m->state));
     if (m->slots)
         fprintf(g->out, "  %u/%u slots", m->slots_used, m->slots);
     fputc('\n', g->out);

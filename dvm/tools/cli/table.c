@@ -3,6 +3,7 @@
 #include "dvm/tools/cli/table.h"
 
 #include "base/buf/buf.h"
+#include "dvm/tools/cli/say.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -71,13 +72,13 @@ void table_destroy(struct table *t)
 
 void table_cell(struct table *t, const char *fmt, ...)
 {
-    char *text;
+    FREE_AUTO char *text = NULL;
     va_list ap;
 
     va_start(ap, fmt);
     text = xvasprintf(fmt, ap);
     va_end(ap);
-    add_cell(t, text);
+    add_cell(t, cli_text(text));
 }
 
 void table_print(const struct table *t, FILE *out)

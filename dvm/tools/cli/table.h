@@ -11,7 +11,8 @@ struct table;
  * column to the right. */
 struct table *table_create(const char *const *heads);
 void table_destroy(struct table *t);
-/* Appends a cell. A row is complete after as many cells as there are headings. */
+/* Appends a cell, as cli_text() shows it. A row is complete after as many cells as there are
+ * headings. */
 void table_cell(struct table *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void table_print(const struct table *t, FILE *out);
 

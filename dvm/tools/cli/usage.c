@@ -3,6 +3,7 @@
 #include "dvm/tools/cli/usage.h"
 
 #include "dvm/protocol/wire/client.h"
+#include "dvm/tools/cli/say.h"
 
 #include <fcntl.h>
 #include <getopt.h>
@@ -31,13 +32,13 @@ int cli_usage(const char *prog, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(text.msg, sizeof(text.msg), fmt, ap);
     va_end(ap);
-    fprintf(stderr, "%s: %s; see '%s --help'\n", prog, text.msg, prog);
+    cli_say(STDERR_FILENO, prog, "%s; see '%s --help'", text.msg, prog);
     return EXIT_CODE_USAGE;
 }
 
 int cli_fail(const char *prog, int code, const struct err *err)
 {
-    fprintf(stderr, "%s: %s\n", prog, err->msg);
+    cli_say(STDERR_FILENO, prog, "%s", err->msg);
     return code;
 }
 

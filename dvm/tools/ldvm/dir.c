@@ -22,6 +22,7 @@
 #include "base/conf/conf.h"
 #include "dvm/host/spawner/leftovers.h"
 #include "dvm/tools/cli/find.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/cli/show.h"
 #include "dvm/tools/ldvm/procs_private.h"
 
@@ -133,8 +134,8 @@ static void finish_cleanups(const char *dir)
     bool cut = false;
 
     if (!p || start_cleanups(p, dir, &why) < 0)
-        fprintf(stderr, "%s: paths that jobs registered for cleanup stay: %s\n",
-                program_invocation_short_name, why.msg);
+        cli_say(STDERR_FILENO, program_invocation_short_name,
+                "paths that jobs registered for cleanup stay: %s", why.msg);
     if (p)
         cut = wait_cleanups(p, CLEANUP_NOTICE_MS);
     if (p && procs_living(p)) {

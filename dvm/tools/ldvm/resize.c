@@ -22,6 +22,7 @@
 #include "api/size.h"
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/call.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/cli/show.h"
 #include "dvm/tools/ldvm/ldvm.h"
 #include "dvm/tools/ldvm/ready.h"
@@ -66,16 +67,18 @@ static void print_event(const struct resize *r, const char *fmt, ...)
 {
     struct timespec now;
     double ms;
+    FREE_AUTO char *raw = NULL;
+    FREE_AUTO char *text = NULL;
     va_list ap;
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     ms = (double)(now.tv_sec - r->start.tv_sec) * 1e3 +
          (double)(now.tv_nsec - r->start.tv_nsec) / 1e6;
-    printf("%10.1f ms  ", ms);
     va_start(ap, fmt);
-    vprintf(fmt, ap);
+    raw = xvasprintf(fmt, ap);
     va_end(ap);
-    putchar('\n');
+    text = cli_text(raw);
+    printf("%10.1f ms  %s\n", ms, text);
     fflush(stdout);
 }
 

@@ -17,6 +17,7 @@
 #include "dvm/tools/ldvm/ldvm.h"
 
 #include "base/buf/buf.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/ldvm/keeper.h"
 #include "dvm/tools/ldvm/procs_private.h"
 
@@ -84,7 +85,7 @@ static void exec_prun(const struct run *r, pid_t parent)
     argv[2] = (char *)r->dir;
     memcpy(argv + 3, r->args, n * sizeof(*argv));
     execv(argv[0], argv);
-    fprintf(stderr, "prte: executing %s: %s\n", argv[0], strerror(errno));
+    cli_say(STDERR_FILENO, "prte", "executing %s: %s", argv[0], strerror(errno));
     _exit(NOT_EXECUTED);
 }
 

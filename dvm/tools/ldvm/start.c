@@ -22,6 +22,7 @@
  * A peer that is in a hurry, or has ended, is the same as a signal, but all processes have HURRY_MS
  * to end. Then all descendants of this program get SIGKILL. */
 #include "base/buf/buf.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/certs.h"
 #include "dvm/tools/ldvm/ldvm.h"
@@ -188,7 +189,7 @@ struct procs *ldvm_start(const struct ldvm_start_opts *o, bool catch_signals, ch
     *log = log_tail(l.dir, o->members);
     kill_started(p);
     if (ldvm_remove(l.dir, &left) < 0)
-        fprintf(stderr, "prte: %s\n", left.msg);
+        cli_say(STDERR_FILENO, "prte", "%s", left.msg);
 error:
     procs_destroy(p);
     close(lock);
@@ -227,7 +228,7 @@ static int start_asker(struct procs *p, const char *dir, bool hurry, struct err 
         if (ask_to_end(dir, hurry, &why) == 0)
             _exit(EXIT_SUCCESS);
         if (!hurry)
-            fprintf(stderr, "prte: %s\n", why.msg);
+            cli_say(STDERR_FILENO, "prte", "%s", why.msg);
         _exit(EXIT_FAILURE);
     }
     return procs_add(p, ASKER, pid, true, err);

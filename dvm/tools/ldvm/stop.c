@@ -14,6 +14,7 @@
  * Failures: a head that does not answer has its DVM ended by signals. A process that lives KILL_MS
  * after SIGKILL is an error, and the directory then stays. */
 #include "base/buf/buf.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/cli/show.h"
 #include "dvm/tools/cli/shutdown.h"
 #include "dvm/tools/ldvm/ldvm.h"
@@ -206,7 +207,7 @@ int ldvm_stop(const char *dir, int64_t deadline_s, struct err *err)
     cli_conn_free(c);
     if (!ldvm_is(dir))
         return err_code(err, why.code, "%s", why.msg);
-    fprintf(stderr, "%s: %s: ending what is left of the DVM\n", program_invocation_short_name,
+    cli_say(STDERR_FILENO, program_invocation_short_name, "%s: ending what is left of the DVM",
             why.msg);
     return ldvm_finish(dir, NULL, NULL, err);
 }

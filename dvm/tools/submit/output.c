@@ -15,6 +15,7 @@
 
 #include "base/buf/buf.h"
 #include "base/heap/hash.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/submit/output_files.h"
 
 #include <errno.h>
@@ -106,7 +107,9 @@ static struct line *line_of(struct output *o, uint32_t rank, int stream)
 
 void output_text(struct output *o, const void *data, size_t len)
 {
-    buf_put_raw(&o->sinks[0].queue, data, len);
+    FREE_AUTO char *text = cli_lines(data, len);
+
+    buf_put_raw(&o->sinks[0].queue, text, strlen(text));
 }
 
 static void put_timestamp(struct buf *q)

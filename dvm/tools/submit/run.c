@@ -26,6 +26,7 @@
 
 #include "base/buf/buf.h"
 #include "dvm/host/jobspec/files.h"
+#include "dvm/tools/cli/say.h"
 #include "dvm/tools/submit/now.h"
 #include "dvm/tools/submit/output.h"
 #include "dvm/tools/submit/resume.h"
@@ -89,8 +90,7 @@ static void print_note(struct run *r, const char *fmt, ...)
     va_start(ap, fmt);
     text = xvasprintf(fmt, ap);
     va_end(ap);
-    /* One write, so that ranks' output cannot come in between. */
-    dprintf(r->fds->err, "prun: %s\n", text);
+    cli_say(r->fds->err, "prun", "%s", text);
 }
 
 static void finish_run(struct run *r, int code, const char *why)
@@ -531,10 +531,8 @@ static void run_turn(struct run *r)
 
 static void last_words(struct run *r)
 {
-    size_t len = strlen(r->why);
-
-    if (len)
-        dprintf(r->fds->err, "prun: %s%s", r->why, r->why[len - 1] == '\n' ? "" : "\n");
+    if (r->why[0])
+        print_note(r, "%s", r->why);
     /* Only for a hint: a job that the head cannot map has this text, one that a daemon cannot start
      * names a rank. */
     if (r->code == EXIT_CODE_NOT_LAUNCHED && !r->files_why &&

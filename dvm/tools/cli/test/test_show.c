@@ -195,6 +195,54 @@ static void the_links_of_a_daemon_are_a_row_for_each_neighbour(void **state)
     free(text);
 }
 
+/* Each text of the view is one that a user, a host or a daemon has chosen. */
+static void no_text_of_a_view_acts_on_the_terminal(void **state)
+{
+    static char bad[] = "\x1b[31m\n\u202e\xc2\x9b";
+    static uint32_t vpids[] = {1};
+    struct api_job_ref ref = {.job = bad, .nranks = 1, .ranks = vpids};
+    struct api_dvm_member m[] = {member(0, -1, MEMBER_WIRED)};
+    struct api_dvm_job job = {.id = bad, .state = JOB_VM_READY, .reason = bad};
+    struct api_dvm_hold hold = {.name = bad, .count = 1};
+    struct api_campaign c = {.id = bad,
+                             .cause = bad,
+                             .requester = {.job = bad},
+                             .nwaiting = 1,
+                             .waiting = &ref,
+                             .nended = 1,
+                             .ended = &ref};
+    struct api_event e = {
+        .type = API_EVENT_DAEMON_DEPARTED + 1, .has_campaign = true, .campaign = c};
+    struct api_dvm d = {.cluster = bad,
+                        .nmembers = 1,
+                        .members = m,
+                        .njobs = 1,
+                        .jobs = &job,
+                        .ncampaigns = 1,
+                        .campaigns = &c,
+                        .fence_total = 1,
+                        .nholds = 1,
+                        .holds = &hold};
+    static show_fn *const views[] = {show_summary, show_members, show_tree, show_jobs,
+                                     show_campaigns};
+    char *text = NULL;
+    size_t len, lines = 0;
+    FILE *f = open_memstream(&text, &len);
+
+    m[0].host = m[0].address = bad;
+    for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++)
+        views[i](&d, f);
+    show_event(&e, f);
+    fclose(f);
+    assert_null(strpbrk(text, "\x1b\r"));
+    assert_null(strstr(text, "\u202e"));
+    assert_null(strstr(text, "\xc2\x9b"));
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    assert_int_equal(lines, 2 + 2 + 1 + 2 + 2 + 1);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_raised_fence_names_its_holders),
         cmocka_unit_test(a_campaign_names_the_daemons_that_it_waits_for),
         cmocka_unit_test(a_campaign_of_an_application_names_its_requester),
+        cmocka_unit_test(no_text_of_a_view_acts_on_the_terminal),
         cmocka_unit_test(the_links_of_a_daemon_are_a_row_for_each_neighbour),
     };
 
