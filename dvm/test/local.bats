@@ -497,9 +497,14 @@ detached() {
     [ "$output" = "" ]
     [ "$(cat "$BATS_TEST_TMPDIR"/out/*/rank.1.out)" = 1 ]
     [ "$(cat "$BATS_TEST_TMPDIR"/out/*/rank.0.err)" = e0 ]
+    # Their names sort.
+    run -0 prun --oversubscribe --output "dir=$BATS_TEST_TMPDIR/more" -n 9 true : -n 3 sh -c 'echo "$PMIX_RANK"'
+    [ "$(cat "$BATS_TEST_TMPDIR"/more/*/rank.*.out)" = "$(printf '9\n10\n11')" ]
+    run -0 prun --output "dir=$BATS_TEST_TMPDIR/free" sh -c 'echo "$PMIX_RANK"'
+    [ "$(cat "$BATS_TEST_TMPDIR"/free/*/rank.0001.out)" = 1 ]
     run -2 prun --output "dir=/dev/null/x" -n 1 true
     [[ "$output" == *"/dev/null/x"* ]]
-    [ "$(view '[.jobs[]] | length')" -eq 2 ]
+    [ "$(view '[.jobs[]] | length')" -eq 4 ]
 }
 
 # --- members that one process has forked

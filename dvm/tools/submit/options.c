@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #define EXPORTS_MAX 1024
+#define DIGITS_UNKNOWN 4   /* in names of files, if the number of ranks is left to the DVM */
 #define RECONNECT_MS 30000 /* default for another host */
 /* Longer than the end of a job may take: the ranks' grace, their output, cleanups of a minute
  * each, and a daemon that hangs (dvm/host/pmix/watch.c) and is then lost. */
@@ -692,6 +693,23 @@ static int parse_app(struct parse *p, int argc, char **argv, struct err *err)
     return add_app(p, argv + first, (size_t)(end - first), err) < 0 ? -1 : end;
 }
 
+/* As many as the highest rank has. Without a number of ranks for each program they are not known.
+ */
+static int digits_of_ranks(const struct job_spec *s)
+{
+    uint64_t ranks = 0;
+    int digits = 1;
+
+    for (size_t i = 0; i < s->napps; i++) {
+        if (!s->apps[i].nprocs)
+            return DIGITS_UNKNOWN;
+        ranks += s->apps[i].nprocs;
+    }
+    for (uint64_t last = ranks ? ranks - 1 : 0; last >= 10; last /= 10)
+        digits++;
+    return s->napps ? digits : DIGITS_UNKNOWN;
+}
+
 static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
 {
     int at = 0;
@@ -704,6 +722,7 @@ static int parse_all(struct parse *p, int argc, char **argv, struct err *err)
         at += used;
         if (at >= argc || p->out->what != SUBMIT_RUN) {
             start_at_files(p);
+            p->out->output.digits = digits_of_ranks(&p->out->spec);
             return check_detach(p, err) < 0 || submit_check(&p->out->spec, err) < 0
                        ? -1
                        : policy_rtos_set(p->rtos_words, &p->out->spec, err);

@@ -61,7 +61,7 @@ struct output *output_create(const int fds[2], const struct output_style *s)
 
     o->style = *s;
     if (s->dir)
-        o->files = output_files_create(s->dir);
+        o->files = output_files_create(s->dir, s->digits);
     for (int i = 0; i < 2; i++) {
         struct stat st;
 

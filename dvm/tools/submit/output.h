@@ -22,6 +22,7 @@ struct output_style {
     bool timestamp;  /* UTC, before each line and tag */
     bool merge;      /* the ranks' standard error goes to standard output */
     const char *dir; /* files in this directory instead of the two descriptors; NULL: none */
+    int digits;      /* of a rank in the names of these files */
 };
 
 /* Creates the directory if needed and checks that files can be created in it. Does nothing

@@ -20,6 +20,7 @@ struct file { /* an open file; the table is ordered by last use */
 
 struct output_files {
     const char *dir;
+    int digits;
     int job; /* descriptor of dir/nspace; -1: the job has no name yet */
     struct file *open;
 };
@@ -38,11 +39,12 @@ int output_files_check(const char *dir, struct err *err)
     return 0;
 }
 
-struct output_files *output_files_create(const char *dir)
+struct output_files *output_files_create(const char *dir, int digits)
 {
     struct output_files *f = xcalloc(1, sizeof(*f));
 
     f->dir = dir;
+    f->digits = digits;
     f->job = -1;
     return f;
 }
@@ -90,7 +92,7 @@ static struct file *file_of(struct output_files *f, uint32_t rank, int stream, s
     }
     if (HASH_COUNT(f->open) == OUTPUT_FILES_OPEN_MAX)
         drop_file(f, f->open);
-    snprintf(name, sizeof(name), "rank.%u.%s", rank, stream == 1 ? "out" : "err");
+    snprintf(name, sizeof(name), "rank.%0*u.%s", f->digits, rank, stream == 1 ? "out" : "err");
     fd = openat(f->job, name, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) {
         err_sys(err, errno, "opening %s in %s", name, f->dir);

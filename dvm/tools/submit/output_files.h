@@ -14,7 +14,8 @@
 struct output_files;
 
 int output_files_check(const char *dir, struct err *err) __attribute__((warn_unused_result));
-struct output_files *output_files_create(const char *dir); /* borrowed */
+/* `dir` is borrowed. Names have so many digits of the rank at least, so that they sort. */
+struct output_files *output_files_create(const char *dir, int digits);
 void output_files_destroy(struct output_files *f);
 /* Creates dir/nspace. An existing directory is an error, since it would be another job's. */
 int output_files_job(struct output_files *f, const char *nspace, struct err *err)
