@@ -93,6 +93,18 @@ no_job_runs() { [ "$(view '[.jobs[] | select(.state == "RUNNING")] | length')" =
     [[ "$output" == *"no daemon that --host names"* ]]
 }
 
+@test "--host with a vpid that is no member fails at once, names it, and starts no rank" {
+    start_dvm 2
+    run -125 prun --host 2,99 touch "$BATS_TEST_TMPDIR/ran"
+    [ "$output" = "prun: not launched: --host names vpids that are no members now: 99" ]
+    run -125 prun -n 1 --host 1,3-4 touch "$BATS_TEST_TMPDIR/ran" : -n 1 true
+    [ "$output" = "prun: not launched: --host names vpids that are no members now: 3, 4" ]
+    run -125 prun --no-wait --host 2-20 touch "$BATS_TEST_TMPDIR/ran"
+    [[ "$output" == *"now: 3, 4, 5, 6, 7, 8, 9, 10 and others" ]]
+    [ ! -e "$BATS_TEST_TMPDIR/ran" ]
+    run -0 prun --host 1,2 -N 1 true
+}
+
 @test "a leftover process that holds a rank's output is not waited for long, and this is reported" {
     start_dvm 1
     run --separate-stderr -0 prun -n 2 sh -c 'sleep 1000 & echo said'

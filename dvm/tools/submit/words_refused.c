@@ -14,7 +14,7 @@ const struct words_refused words_refused[] = {
     {"hostfile machinefile machine nodefile default-hostfile -f -F",
      "prun reads no file with hosts; --host LIST names daemons"},
     {"nodes", "--host LIST or --map-by node choose where ranks run"},
-    {"exclude", "--host LIST names the daemons to use, for example 0-3,5"},
+    {"exclude", "--host LIST names the daemons to use, for example 1-3,5"},
     {"relative -r contiguous", "--host LIST chooses daemons by vpid, for example 2-5"},
     {"add-host add-hostfile", "prun adds no daemons; 'prte resize N' and 'kubectl scale' do"},
     {"max-vm-size", "prun starts no daemons; 'prte resize N' and 'kubectl scale' set their number"},

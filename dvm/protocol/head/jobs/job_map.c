@@ -44,6 +44,20 @@ static struct map_node *usable_nodes(const struct jobs *js, const struct job *j,
     return nodes;
 }
 
+/* A job that was accepted for the sake of a grow waits for all members that it names. */
+static enum map_result map_or_wait(const struct jobs *js, const struct job *j,
+                                   const struct map_node *nodes, size_t n, struct map *map,
+                                   struct err *err)
+{
+    size_t missing = 0;
+    FREE_AUTO char *absent = job_needs_grow(j) ? job_hosts_absent(js, j, &missing) : NULL;
+
+    if (missing == 0)
+        return map_job(&j->map.spec, nodes, n, map, err);
+    err_set(err, "--host names members that are to join: %s", absent);
+    return MAP_NO_SLOTS;
+}
+
 /* The slots that jobs of the mark hold, and which of them on each vpid. */
 static uint64_t held_by(const struct jobs *js, uint64_t mark, uint32_t *used)
 {
@@ -238,7 +252,7 @@ void job_map_now(struct jobs *js, struct job *j)
     uint32_t universe;
     size_t n;
     struct map_node *nodes = usable_nodes(js, j, &n, &universe);
-    enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
+    enum map_result r = map_or_wait(js, j, nodes, n, &map, &err);
 
     if (r != MAP_OK) {
         wait_or_fail(js, j, r, universe, &err);
@@ -257,7 +271,7 @@ bool job_map_fits(const struct jobs *js, const struct job *j)
     FREE_AUTO struct map_node *nodes = usable_nodes(js, j, &n, &present);
     struct map map;
 
-    if (map_job(&j->map.spec, nodes, n, &map, NULL) != MAP_OK)
+    if (map_or_wait(js, j, nodes, n, &map, NULL) != MAP_OK)
         return false;
     map_free(&map);
     return true;
@@ -293,7 +307,7 @@ static bool may_wait_behind(struct jobs *js, struct job *j)
     uint64_t maximum = slots_maximum(js->slots, size_bound_now(js->bound));
     FREE_AUTO struct map_node *nodes = usable_nodes(js, j, &n, &present);
     struct map map;
-    enum map_result r = map_job(&j->map.spec, nodes, n, &map, &err);
+    enum map_result r = map_or_wait(js, j, nodes, n, &map, &err);
 
     if (r == MAP_OK) {
         map_free(&map);

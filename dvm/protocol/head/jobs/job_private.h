@@ -195,6 +195,11 @@ void job_ready_check(struct jobs *js, struct job *j); /* a daemon is ready, or h
 /* job_report.c */
 void job_lose_node(struct jobs *js, struct job *j, int node, const char *why);
 /* job_map.c */
+/* Whether all members that a new job names are there: if not, it ends, or waits for a grow. */
+void job_hosts_check(struct jobs *js, struct job *j);
+/* The vpids that the job names and that are no members now, for a message, and their number. On the
+ * heap; NULL: there are none. */
+char *job_hosts_absent(const struct jobs *js, const struct job *j, size_t *n);
 void job_map_now(struct jobs *js, struct job *j);
 void job_map_take(struct jobs *js, struct job *j); /* the map of its entry, with the slots */
 void job_map_drop(struct jobs *js, struct job *j);

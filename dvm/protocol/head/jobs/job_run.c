@@ -84,6 +84,8 @@ void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
         js->kick = true;
     if (parent && parent->kept->result.failure)
         job_fail_with_parent(js, j, parent);
+    else
+        job_hosts_check(js, j);
 }
 
 /* Contract C1: the job is judged by the size at which it came. If it fits, a shrink that begins
