@@ -23,47 +23,14 @@
  * remembered, the newest. */
 #include "dvm/protocol/gather/gather.h"
 
-#include "base/heap/hash.h"
 #include "base/log/log.h"
 #include "dvm/protocol/gather/early.h"
+#include "dvm/protocol/gather/ops.h"
 #include "dvm/protocol/gather/signature.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
-
-struct gather_key {
-    uint64_t seq;
-    size_t siglen;
-    uint8_t sig[];
-};
-
-struct gather_op {
-    struct gather_key *key;
-    bool started;  /* our own contribution is in */
-    uint32_t from; /* until then: who has told of it first */
-    uint64_t req;
-    uint64_t deadline_ms; /* 0: none */
-    size_t n;
-    uint32_t *vpids;
-    size_t need; /* contributions of children that are missing; known once the participants are */
-    size_t have;
-    struct buf data;
-    UT_hash_handle hh;
-};
-
-struct gather_seq { /* of a signature */
-    size_t siglen;
-    uint8_t *sig;
-    uint64_t next;     /* the highest that was started here */
-    uint32_t from;     /* none was: who has told of one first */
-    uint64_t decided;  /* the highest whose outcome is known */
-    uint64_t timeouts; /* of the last 64: bit i: number decided - i was TIMEOUT */
-    uint64_t ok; /* the decider: the last that ended well, kept for a participant that has lost its
-                    relay */
-    struct buf ok_data;
-    UT_hash_handle hh;
-};
 
 struct gather {
     struct out *out;
@@ -72,8 +39,7 @@ struct gather {
     gather_part_fn *part; /* NULL: each sender is believed */
     void *part_arg;
     struct early early;
-    struct gather_op *ops;   /* by (signature, sequence) */
-    struct gather_seq *seqs; /* the numbers that each signature has reached here */
+    struct ops ops;
     uint64_t ended[GATHER_ENDED_KEPT];
     uint64_t nended;
 };
@@ -97,12 +63,12 @@ void gather_check_senders(struct gather *g, gather_part_fn *part, void *arg)
 
 size_t gather_running(const struct gather *g)
 {
-    return HASH_COUNT(g->ops);
+    return HASH_COUNT(g->ops.list);
 }
 
 size_t gather_signatures(const struct gather *g)
 {
-    return HASH_COUNT(g->seqs);
+    return HASH_COUNT(g->ops.seqs);
 }
 
 size_t gather_early(const struct gather *g)
@@ -110,103 +76,13 @@ size_t gather_early(const struct gather *g)
     return g->early.n;
 }
 
-static void op_free(struct gather *g, struct gather_op *op)
-{
-    HASH_DEL(g->ops, op);
-    free(op->key);
-    free(op->vpids);
-    buf_free(&op->data);
-    free(op);
-}
-
-static void seq_free(struct gather *g, struct gather_seq *s)
-{
-    HASH_DEL(g->seqs, s);
-    free(s->sig);
-    buf_free(&s->ok_data);
-    free(s);
-}
-
 void gather_destroy(struct gather *g)
 {
-    struct gather_op *op, *otmp;
-    struct gather_seq *s, *stmp;
-
     if (!g)
         return;
-    HASH_ITER(hh, g->ops, op, otmp)
-    {
-        op_free(g, op);
-    }
-    HASH_ITER(hh, g->seqs, s, stmp)
-    {
-        seq_free(g, s);
-    }
+    ops_free(&g->ops);
     early_free(&g->early);
     free(g);
-}
-
-static struct gather_seq *find_seq(const struct gather *g, const void *sig, size_t siglen)
-{
-    struct gather_seq *s;
-
-    HASH_FIND(hh, g->seqs, sig, siglen, s);
-    return s;
-}
-
-static struct gather_seq *seq_of(struct gather *g, const void *sig, size_t siglen)
-{
-    struct gather_seq *s = find_seq(g, sig, siglen);
-
-    if (!s) {
-        s = xcalloc(1, sizeof(*s));
-        s->sig = xmalloc(siglen + 1);
-        memcpy(s->sig, sig, siglen);
-        s->siglen = siglen;
-        buf_init(&s->ok_data, MSG_ROUTED_MAX);
-        HASH_ADD_KEYPTR(hh, g->seqs, s->sig, siglen, s);
-    }
-    return s;
-}
-
-static struct gather_key *key_new(uint64_t seq, const void *sig, size_t siglen)
-{
-    struct gather_key *k = xcalloc(1, sizeof(*k) + siglen);
-
-    k->seq = seq;
-    k->siglen = siglen;
-    memcpy(k->sig, sig, siglen);
-    return k;
-}
-
-static struct gather_op *find_op(const struct gather *g, uint64_t seq, const void *sig,
-                                 size_t siglen)
-{
-    struct gather_key *key = key_new(seq, sig, siglen);
-    struct gather_op *op;
-
-    HASH_FIND(hh, g->ops, key, sizeof(*key) + siglen, op);
-    free(key);
-    return op;
-}
-
-/* NULL if it has ended. A good outcome comes by way of relays, so the next one's bad outcome,
- * which comes directly, may overtake it. A collective that is still open here has therefore not
- * ended. */
-static struct gather_op *get_op(struct gather *g, uint32_t from, uint64_t seq, const void *sig,
-                                size_t siglen)
-{
-    struct gather_op *op = find_op(g, seq, sig, siglen);
-    const struct gather_seq *s = find_seq(g, sig, siglen);
-
-    if (op || (s && seq <= s->decided))
-        return op;
-    op = xcalloc(1, sizeof(*op));
-    op->from = from;
-    op->key = key_new(seq, sig, siglen);
-    buf_init(&op->data, MSG_ROUTED_MAX);
-    HASH_ADD_KEYPTR(hh, g->ops, op->key, sizeof(*op->key) + siglen, op);
-    return op;
 }
 
 static size_t index_of(const struct gather_op *op, uint32_t vpid)
@@ -222,26 +98,6 @@ static size_t index_of(const struct gather_op *op, uint32_t vpid)
 static size_t tree_radix(const struct gather *g)
 {
     return g->members->radix;
-}
-
-/* The outcome of a collective that ended before it began here. It was not OK, since this daemon
- * has not contributed. Of those long ago it is taken for TIMEOUT: once a participant is lost, there
- * are no later ones. */
-static enum gather_outcome bad_end(const struct gather_seq *s, uint64_t seq)
-{
-    uint64_t age = s->decided - seq;
-
-    return age >= 64 || s->timeouts >> age & 1 ? GATHER_TIMEOUT : GATHER_LOST;
-}
-
-static void note_end(struct gather_seq *s, uint64_t seq, enum gather_outcome outcome)
-{
-    uint64_t ahead = seq > s->decided ? seq - s->decided : 0;
-
-    s->timeouts = ahead < 64 ? s->timeouts << ahead : 0;
-    s->decided += ahead;
-    if (outcome == GATHER_TIMEOUT && s->decided - seq < 64)
-        s->timeouts |= UINT64_C(1) << (s->decided - seq);
 }
 
 static bool decides_op(const struct gather *g, const struct gather_op *op)
@@ -347,40 +203,12 @@ static void answer_request(struct gather *g, uint64_t req, enum gather_outcome o
 }
 
 /* The end on this daemon: its own client is answered, once. */
-static bool told_by(const struct gather_seq *s, uint32_t vpid)
-{
-    return !s->next && s->from == vpid;
-}
-
-/* Of a signature that has not begun here. In the place of the sender's oldest one, if there are
- * many: uthash lists them in the order in which they came. */
-static struct gather_seq *remember_told(struct gather *g, const struct gather_op *op)
-{
-    struct gather_seq *s, *tmp, *oldest = NULL;
-    size_t n = 0;
-
-    HASH_ITER(hh, g->seqs, s, tmp)
-    {
-        if (told_by(s, op->from) && n++ == 0)
-            oldest = s;
-    }
-    if (n >= GATHER_TOLD_MAX)
-        seq_free(g, oldest);
-    s = seq_of(g, op->key->sig, op->key->siglen);
-    s->from = op->from;
-    return s;
-}
-
 static void end_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
-    struct gather_seq *s = find_seq(g, op->key->sig, op->key->siglen);
-
-    if (!s)
-        s = remember_told(g, op);
-    note_end(s, op->key->seq, outcome);
+    ops_note_end(&g->ops, op, outcome);
     if (op->started)
         answer_request(g, op->req, outcome, &op->data);
-    op_free(g, op);
+    ops_drop(&g->ops, op);
 }
 
 /* The good outcome goes down the tree with the data. */
@@ -398,7 +226,7 @@ static void pass_down(struct gather *g, struct gather_op *op)
 static void decide_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     if (outcome == GATHER_OK) {
-        struct gather_seq *s = seq_of(g, op->key->sig, op->key->siglen);
+        struct gather_seq *s = ops_seq(&g->ops, op->key->sig, op->key->siglen);
 
         s->ok = op->key->seq;
         buf_reset(&s->ok_data);
@@ -454,11 +282,11 @@ static bool all_there(const struct gather *g, const struct gather_call *c)
 
 void gather_start(struct gather *g, const struct gather_call *c)
 {
-    struct gather_seq *s = seq_of(g, c->sig, c->siglen);
-    struct gather_op *op = get_op(g, g->members->self, ++s->next, c->sig, c->siglen);
+    struct gather_seq *s = ops_seq(&g->ops, c->sig, c->siglen);
+    struct gather_op *op = ops_get(&g->ops, g->members->self, ++s->next, c->sig, c->siglen);
 
     if (!op) { /* it ended before it began here, so it ended badly */
-        answer_request(g, c->req, bad_end(s, s->next), NULL);
+        answer_request(g, c->req, ops_bad_end(s, s->next), NULL);
         return;
     }
     op->started = true;
@@ -478,10 +306,10 @@ void gather_start(struct gather *g, const struct gather_call *c)
 static void tell_again(struct gather *g, uint32_t to, const struct msg_gather *m,
                        const struct gather_seq *s)
 {
-    struct gather_op past = {.key = key_new(m->seq, m->sig, m->siglen)};
+    struct gather_op past = {.key = ops_key(m->seq, m->sig, m->siglen)};
 
     (void)send_gather(g, &past, to, MSG_GATHER_DOWN,
-                      s->ok == m->seq ? GATHER_OK : bad_end(s, m->seq), &s->ok_data);
+                      s->ok == m->seq ? GATHER_OK : ops_bad_end(s, m->seq), &s->ok_data);
     free(past.key);
 }
 
@@ -491,7 +319,7 @@ static size_t told_open(const struct gather *g, uint32_t from)
     const struct gather_op *op, *tmp;
     size_t n = 0;
 
-    HASH_ITER(hh, g->ops, op, tmp)
+    HASH_ITER(hh, g->ops.list, op, tmp)
     {
         n += !op->started && op->from == from;
     }
@@ -502,17 +330,17 @@ static void take_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
     struct gather_op *op;
 
-    if (!find_op(g, m->seq, m->sig, m->siglen) && told_open(g, from) >= GATHER_TOLD_MAX) {
+    if (!ops_find(&g->ops, m->seq, m->sig, m->siglen) && told_open(g, from) >= GATHER_TOLD_MAX) {
         early_log_drop(&g->early, from, "too many of it have not begun here");
         return;
     }
-    op = get_op(g, from, m->seq, m->sig, m->siglen);
+    op = ops_get(&g->ops, from, m->seq, m->sig, m->siglen);
     if (!op) {
         /* The decider alone: a relay in a new epoch does not know the outcomes that it has
          * missed. */
         if (m->nvpids && m->vpids[0] == g->members->self &&
-            (m->outcome != GATHER_OK || seq_of(g, m->sig, m->siglen)->ok != m->seq))
-            tell_again(g, from, m, seq_of(g, m->sig, m->siglen));
+            (m->outcome != GATHER_OK || ops_seq(&g->ops, m->sig, m->siglen)->ok != m->seq))
+            tell_again(g, from, m, ops_seq(&g->ops, m->sig, m->siglen));
         return;
     }
     know_participants(g, op, m->vpids, m->nvpids);
@@ -529,7 +357,7 @@ static void take_up(struct gather *g, uint32_t from, const struct msg_gather *m)
 
 static void take_down(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
-    struct gather_op *op = get_op(g, from, m->seq, m->sig, m->siglen);
+    struct gather_op *op = ops_get(&g->ops, from, m->seq, m->sig, m->siglen);
 
     if (!op || !may_tell_outcome(g, op, from))
         return; /* a repeated contribution, or another daemon's */
@@ -645,7 +473,7 @@ void gather_lost(struct gather *g, uint32_t vpid)
     struct gather_op *op, *tmp;
 
     early_forget_sender(&g->early, vpid);
-    HASH_ITER(hh, g->ops, op, tmp)
+    HASH_ITER(hh, g->ops.list, op, tmp)
     {
         size_t at = op->vpids ? index_of(op, vpid) : op->n;
 
@@ -664,7 +492,7 @@ uint64_t gather_deadline(const struct gather *g)
     const struct gather_op *op, *tmp;
     uint64_t due = UINT64_MAX;
 
-    HASH_ITER(hh, g->ops, op, tmp)
+    HASH_ITER(hh, g->ops.list, op, tmp)
     {
         if (op->deadline_ms && op->deadline_ms < due)
             due = op->deadline_ms;
@@ -676,7 +504,7 @@ void gather_tick(struct gather *g)
 {
     struct gather_op *op, *tmp;
 
-    HASH_ITER(hh, g->ops, op, tmp)
+    HASH_ITER(hh, g->ops.list, op, tmp)
     {
         if (op->deadline_ms && op->deadline_ms <= g->out->now_ms)
             report_trouble(g, op, GATHER_TIMEOUT);
@@ -690,14 +518,14 @@ void gather_forget(struct gather *g, const char *nspace)
 
     g->ended[g->nended++ % GATHER_ENDED_KEPT] = digest_nspace(nspace);
     early_forget_job(&g->early, nspace);
-    HASH_ITER(hh, g->ops, op, otmp)
+    HASH_ITER(hh, g->ops.list, op, otmp)
     {
         if (signature_names(op->key->sig, op->key->siglen, nspace))
             end_op(g, op, GATHER_LOST);
     }
-    HASH_ITER(hh, g->seqs, s, tmp)
+    HASH_ITER(hh, g->ops.seqs, s, tmp)
     {
         if (signature_names(s->sig, s->siglen, nspace))
-            seq_free(g, s);
+            ops_drop_seq(&g->ops, s);
     }
 }

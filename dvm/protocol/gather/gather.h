@@ -9,6 +9,7 @@
 /* Of one sender: collectives that have not begun on this daemon, and signatures of such whose
  * outcome it remembers. */
 #define GATHER_TOLD_MAX 1024
+#define GATHER_ASK_MS 100 /* a collective waits so long before it asks who is missing */
 #define GATHER_ENDED_KEPT                                                                          \
     256 /* ended jobs that are remembered, so that late messages about them are dropped */
 
@@ -30,11 +31,23 @@ enum gather_part {
 typedef enum gather_part gather_part_fn(void *arg, const char *nspace, uint32_t rank,
                                         uint32_t vpid);
 
+/* Ranks of a job on this daemon that a collective names; bits. */
+enum {
+    GATHER_RANKS_LIVE = 1,   /* one can still contribute */
+    GATHER_RANKS_LEFT = 2,   /* one has ended, and contributes no more */
+    GATHER_RANKS_ABSENT = 4, /* one has ended and has never been a client */
+};
+/* A collective waits for this rank (GATHER_RANK_ALL: for each rank) of the job here. 0: it is not
+ * here. */
+typedef unsigned gather_ranks_fn(void *arg, const char *nspace, uint32_t rank);
+
 /* Borrows all. */
 struct gather *gather_create(struct out *out, struct rml *rml, struct members *members);
 void gather_destroy(struct gather *g);
 /* Messages are checked with it from now on. Without it each sender is believed. */
 void gather_check_senders(struct gather *g, gather_part_fn *part, void *arg);
+/* This daemon contributes for ranks that have ended from now on. Without it, it waits for them. */
+void gather_stand_in(struct gather *g, gather_ranks_fn *ranks, void *arg);
 /* Collectives that run or wait for this daemon's contribution; signatures that have a count
  * here. */
 size_t gather_running(const struct gather *g);
@@ -62,6 +75,8 @@ void gather_up(struct gather *g, uint32_t from, const struct msg_gather *m);
 void gather_down(struct gather *g, uint32_t from, const struct msg_gather *m);
 /* The job has been launched on this daemon: early messages about its collectives are handled. */
 void gather_launched(struct gather *g, const char *nspace);
+/* A rank of the job here has ended, and contributes no more. */
+void gather_rank_left(struct gather *g, const char *nspace);
 /* A daemon has departed: collectives in which it takes part end with GATHER_LOST. */
 void gather_lost(struct gather *g, uint32_t vpid);
 /* A job has ended: the counts of signatures that contain its namespace are dropped. */
