@@ -96,6 +96,9 @@
     X(START_UNCHECKED, "ranks do not wait for the checks of all daemons of their job")             \
     X(START_EARLY, "ranks start when one daemon of the job has its files")                         \
     X(GATHER_SOME, "a collective does not wait for one of the contributions")                      \
+    X(ENDED_AWAITED, "no daemon contributes for its ranks that have ended")                        \
+    X(UNASKED, "a daemon that waits for a contribution asks nobody")                               \
+    X(LEFT_EARLY, "a rank has left as soon as its process has ended")                              \
     X(LOSS_TOLD_AGAIN, "reported losses of ranks are reported again with the next loss")           \
     X(ASKER_UNTOLD, "an application is not notified of the end of its request")                    \
     X(ASKER_TOLD_TWICE, "an application is notified of the end twice")                             \

@@ -116,6 +116,12 @@ void core_ranks(struct core *c, const char *nspace, enum core_ranks_step step, i
 /* WAITPID, with details that the wait status does not hold. */
 void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait_status,
                      enum rank_how how);
+/* The process of a rank here has ended. core_proc_ended() may follow later. */
+void core_rank_ended(struct core *c, const char *nspace, uint32_t rank);
+/* It has, and the PMIx server reports nothing more of it: collectives do not wait for it. */
+void core_rank_left(struct core *c, const char *nspace, uint32_t rank);
+/* True if it has left, or its job has ended here. */
+bool core_has_left(const struct core *c, const char *nspace, uint32_t rank);
 /* PMIx_Abort by a local rank. */
 void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text);
 /* A signal for a whole job, requested by one of its processes (PMIx job control). */

@@ -181,7 +181,7 @@ static void add_ranks(struct local_job *j, uint32_t node)
     }
 }
 
-static bool has_ended(const struct core *c, const char *nspace)
+bool local_has_ended(const struct core *c, const char *nspace)
 {
     for (size_t i = 0; i < CORE_ENDED_MAX && c->ended[i]; i++) {
         if (strcmp(c->ended[i], nspace) == 0)
@@ -194,7 +194,7 @@ static void note_end(struct core *c, const char *nspace)
 {
     char **slot;
 
-    if (has_ended(c, nspace))
+    if (local_has_ended(c, nspace))
         return;
     slot = &c->ended[c->nended++ % CORE_ENDED_MAX];
     free(*slot);
@@ -219,7 +219,7 @@ static void take_launch(struct core *c, const struct frame *f, struct msg *m)
 
     if (node < 0)
         return;
-    if (has_ended(c, l->nspace)) { /* its remains may still be here */
+    if (local_has_ended(c, l->nspace)) { /* its remains may still be here */
         refuse_ended(c, l, (uint32_t)node);
         return;
     }
@@ -355,23 +355,6 @@ void core_ranks(struct core *c, const char *nspace, enum core_ranks_step step, i
     if (j->former && j->state >= RANKS_FLUSHING)
         drop_job(c, j);
     core_settle(c);
-}
-
-/* The epoch does not matter: a collective with ranks of an ended epoch is lost in any case. */
-static bool has_rank(const struct job_launch *l, uint32_t rank, uint32_t vpid)
-{
-    if (rank == GATHER_RANK_ALL)
-        return job_launch_node(l, vpid) >= 0;
-    return rank < l->nranks && l->nodes[l->rank_node[rank]].vpid == vpid;
-}
-
-enum gather_part local_part_of(void *core, const char *nspace, uint32_t rank, uint32_t vpid)
-{
-    const struct local_job *j = local_find_any(core, nspace);
-
-    if (!j)
-        return GATHER_JOB_UNKNOWN;
-    return has_rank(j->launch, rank, vpid) ? GATHER_TAKES_PART : GATHER_OUTSIDE;
 }
 
 const struct job_launch *core_job(const struct core *c, const char *nspace)

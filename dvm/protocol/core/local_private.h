@@ -17,11 +17,19 @@ enum local_mark {
     MARKS
 };
 
+/* How far a rank's end is, for the collectives that name it. */
+enum rank_ends {
+    RANK_RUNS,
+    RANK_ENDED, /* its process has ended */
+    RANK_LEFT   /* the PMIx server has reported everything of it */
+};
+
 struct local_rank {
     uint32_t rank;
     int state;       /* enum proc_state, changed by step_rank() alone */
     int wait_status; /* once it has ended */
     uint8_t how;     /* enum rank_how */
+    uint8_t ends;    /* enum rank_ends */
     uint8_t early; /* events that PMIx reported before the spawner did: bits 1 << core_proc_event */
     uint8_t marks; /* bits 1 << local_mark */
     bool stops;    /* for a debugger */
@@ -44,6 +52,8 @@ struct local_job {
     uint32_t nlocal;
     struct local_rank *ranks; /* [nlocal], by rank */
     uint32_t nmarked[MARKS];  /* how many of them have the mark */
+    uint32_t nended;          /* of them, those that do not run any more (enum rank_ends) */
+    bool absent; /* a rank that was never a client has ended the job, since others wait for it */
     struct local_stop stop;
     struct msg_abort *abort; /* the first of its ranks here that has aborted it; NULL: none */
     uint64_t output_end;     /* number of the message that ended its output */
@@ -64,11 +74,15 @@ void local_event(struct core *c, struct local_job *j, enum ranks_event ev,
 /* A job that the head knows. The other function also finds jobs that the head has ended. */
 struct local_job *local_find(const struct core *c, const char *nspace);
 struct local_job *local_find_any(const struct core *c, const char *nspace);
+bool local_has_ended(const struct core *c, const char *nspace);
 /* local_rank.c */
+struct local_rank *local_rank_find(const struct local_job *j, uint32_t rank);
 void local_rank_fail_all(struct core *c, struct local_job *j, const struct local_cause *cause);
 int local_rank_step(struct core *c, struct local_job *j, struct local_rank *r, enum proc_event ev);
 /* True if the mark is new and now all ranks of the job here have it. */
 bool local_rank_mark(struct local_job *j, struct local_rank *r, enum local_mark mark);
+/* PMIx_Abort by this rank, which is here. */
+void local_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text);
 void local_forget_abort(struct local_job *j);
 /* local_hold.c: the handler of CONTINUE; and: the rank's state was `before` */
 void local_hold_continue(struct core *c, const struct frame *f, struct msg *m);

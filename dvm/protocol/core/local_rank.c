@@ -21,7 +21,7 @@
 
 #include <stdlib.h>
 
-static struct local_rank *find_rank(const struct local_job *j, uint32_t rank)
+struct local_rank *local_rank_find(const struct local_job *j, uint32_t rank)
 {
     uint32_t low = 0, high = j->nlocal;
 
@@ -158,7 +158,7 @@ void core_proc(struct core *c, const char *nspace, uint32_t rank, enum core_proc
                int value, const char *text)
 {
     struct local_job *j = local_find_any(c, nspace);
-    struct local_rank *r = j ? find_rank(j, rank) : NULL;
+    struct local_rank *r = j ? local_rank_find(j, rank) : NULL;
     struct local_cause of = {.errnum = value, .what = text};
 
     if (!r || (ev == CORE_PROC_HELD && !j->stop.nstop)) /* no request has asked for it */
@@ -180,7 +180,7 @@ void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait
                      enum rank_how how)
 {
     struct local_job *j = local_find_any(c, nspace);
-    struct local_rank *r = j ? find_rank(j, rank) : NULL;
+    struct local_rank *r = j ? local_rank_find(j, rank) : NULL;
 
     if (r)
         r->how = (uint8_t)how;
@@ -192,7 +192,7 @@ void local_rank_note_orders(const struct core *c, struct msg_ranks *ends)
     const struct local_job *j = local_find(c, ends->nspace);
 
     for (size_t i = 0; j && i < ends->nranks; i++) {
-        const struct local_rank *r = find_rank(j, ends->ranks[i].rank);
+        const struct local_rank *r = local_rank_find(j, ends->ranks[i].rank);
 
         if (r && r->ordered)
             ends->ranks[i].how = RANK_ORDERED;
@@ -217,7 +217,7 @@ static void keep_abort(struct local_job *j, const struct msg_abort *m)
     j->abort->text = xstrdup(m->text);
 }
 
-void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
+void local_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
 {
     struct msg m = {.type = MSG_ABORT,
                     .abort = {.nspace = (char *)nspace,
@@ -225,13 +225,18 @@ void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, con
                               .code = code,
                               .text = (char *)(text ? text : "")}};
     struct local_job *j = local_find(c, nspace);
-    const struct local_rank *r = j ? find_rank(j, rank) : NULL;
+    const struct local_rank *r = j ? local_rank_find(j, rank) : NULL;
 
     if (r) {
         local_tell_start(c, j, r);
         keep_abort(j, &m.abort);
     }
     core_send(c, VPID_HEAD, CLASS_LAUNCH, &m);
+}
+
+void core_abort(struct core *c, const char *nspace, uint32_t rank, int code, const char *text)
+{
+    local_abort(c, nspace, rank, code, text);
     core_settle(c);
 }
 

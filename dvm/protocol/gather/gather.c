@@ -38,6 +38,8 @@ struct gather {
     struct members *members;
     gather_part_fn *part; /* NULL: each sender is believed */
     void *part_arg;
+    gather_ranks_fn *ranks; /* NULL: ranks here that have ended are waited for */
+    void *ranks_arg;
     struct early early;
     struct ops ops;
     uint64_t ended[GATHER_ENDED_KEPT];
@@ -59,6 +61,12 @@ void gather_check_senders(struct gather *g, gather_part_fn *part, void *arg)
 {
     g->part = part;
     g->part_arg = arg;
+}
+
+void gather_stand_in(struct gather *g, gather_ranks_fn *ranks, void *arg)
+{
+    g->ranks = ranks;
+    g->ranks_arg = arg;
 }
 
 size_t gather_running(const struct gather *g)
@@ -172,7 +180,7 @@ static void check_participants(struct gather *g, struct gather_op *op, const uin
 static int send_gather(struct gather *g, const struct gather_op *op, uint32_t to,
                        enum msg_type type, enum gather_outcome outcome, const struct buf *data)
 {
-    bool ok = outcome == GATHER_OK;
+    bool ok = gather_is_good(outcome);
     struct msg m = {.type = type};
     struct err err = {0};
 
@@ -198,7 +206,7 @@ static void answer_request(struct gather *g, uint64_t req, enum gather_outcome o
 
     act->gather.req = req;
     act->gather.outcome = outcome;
-    if (outcome == GATHER_OK)
+    if (gather_is_good(outcome))
         buf_put_raw(&act->gather.data, data->data, data->len);
 }
 
@@ -206,29 +214,42 @@ static void answer_request(struct gather *g, uint64_t req, enum gather_outcome o
 static void end_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     ops_note_end(&g->ops, op, outcome);
-    if (op->started)
+    if (op->started && !op->stood_in)
         answer_request(g, op->req, outcome, &op->data);
     ops_drop(&g->ops, op);
 }
 
+static enum gather_outcome good_outcome(const struct gather_op *op)
+{
+    return op->ended ? GATHER_ENDED : GATHER_OK;
+}
+
 /* The good outcome goes down the tree with the data. */
-static void pass_down(struct gather *g, struct gather_op *op)
+static void send_children(struct gather *g, const struct gather_op *op, enum gather_outcome outcome)
 {
     size_t self = index_of(op, g->members->self);
 
     for (size_t i = self * tree_radix(g) + 1; i <= (self + 1) * tree_radix(g) && i < op->n; i++)
-        (void)send_gather(g, op, op->vpids[i], MSG_GATHER_DOWN, GATHER_OK, &op->data);
-    end_op(g, op, GATHER_OK);
+        (void)send_gather(g, op, op->vpids[i], MSG_GATHER_DOWN, outcome, &op->data);
+}
+
+static void pass_down(struct gather *g, struct gather_op *op)
+{
+    enum gather_outcome outcome = good_outcome(op);
+
+    send_children(g, op, outcome);
+    end_op(g, op, outcome);
 }
 
 /* By the decider. A bad outcome goes to everybody directly: a relay may not know the collective
  * yet. */
 static void decide_op(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
-    if (outcome == GATHER_OK) {
+    if (gather_is_good(outcome)) {
         struct gather_seq *s = ops_seq(&g->ops, op->key->sig, op->key->siglen);
 
         s->ok = op->key->seq;
+        s->ok_outcome = outcome;
         buf_reset(&s->ok_data);
         if (op->n > tree_radix(g) + 1)
             buf_put_raw(&s->ok_data, op->data.data, op->data.len);
@@ -246,6 +267,7 @@ static void decide_op(struct gather *g, struct gather_op *op, enum gather_outcom
 static void report_trouble(struct gather *g, struct gather_op *op, enum gather_outcome outcome)
 {
     op->deadline_ms = 0;
+    op->ask_ms = 0;
     if (decides_op(g, op))
         decide_op(g, op, outcome);
     else if (!members_live(g->members, op->vpids[0]) ||
@@ -260,13 +282,14 @@ static void check_op(struct gather *g, struct gather_op *op)
 
     if (!op->started || op->have < op->need)
         return;
+    op->ask_ms = 0;
     if (self == 0 && !op->data.failed) {
-        decide_op(g, op, GATHER_OK);
+        decide_op(g, op, good_outcome(op));
         return;
     }
     told = !op->data.failed && /* else it is too long for a message */
-           send_gather(g, op, op->vpids[(self - 1) / tree_radix(g)], MSG_GATHER_UP, GATHER_OK,
-                       &op->data) == 0;
+           send_gather(g, op, op->vpids[(self - 1) / tree_radix(g)], MSG_GATHER_UP,
+                       good_outcome(op), &op->data) == 0;
     if (!told)
         report_trouble(g, op, GATHER_LOST);
 }
@@ -280,6 +303,63 @@ static bool all_there(const struct gather *g, const struct gather_call *c)
     return !c->lost;
 }
 
+/* --- ranks that end instead of contributing */
+
+/* What the ranks here are that the signature names; bits. */
+static unsigned ranks_here(const struct gather *g, const struct gather_key *key)
+{
+    struct signature_name name;
+    unsigned all = 0;
+
+    for (size_t at = 0; g->ranks && signature_next(key->sig, key->siglen, &at, &name);)
+        all |= g->ranks(g->ranks_arg, name.nspace, name.rank);
+    return all;
+}
+
+/* This daemon is in the collective from now on. A child whose ranks have all ended does not begin
+ * by itself: it is asked. A rank that has never been a client would have met the others in its
+ * PMIx_Init: they do not go on without it. */
+static void begin_op(struct gather *g, struct gather_op *op, uint64_t ask_ms)
+{
+    unsigned ranks = ranks_here(g, op->key);
+
+    op->started = true;
+    op->ask_ms = ask_ms;
+    if (ranks & GATHER_RANKS_ABSENT)
+        report_trouble(g, op, GATHER_LOST);
+    else
+        check_op(g, op);
+}
+
+/* If all ranks here that it names have ended, this daemon contributes for them. */
+static void stand_in(struct gather *g, struct gather_op *op)
+{
+    unsigned ranks = op->started || !op->n ? 0 : ranks_here(g, op->key);
+    struct gather_seq *s;
+
+    if (!ranks || ranks & GATHER_RANKS_LIVE)
+        return;
+    s = ops_seq(&g->ops, op->key->sig, op->key->siglen);
+    if (s->next < op->key->seq)
+        s->next = op->key->seq;
+    op->stood_in = true;
+    op->ended = true;
+    begin_op(g, op, g->out->now_ms);
+}
+
+void gather_rank_left(struct gather *g, const char *nspace)
+{
+    struct gather_op *op, *tmp;
+
+    HASH_ITER(hh, g->ops.list, op, tmp)
+    {
+        if (signature_names(op->key->sig, op->key->siglen, nspace))
+            stand_in(g, op);
+    }
+}
+
+/* --- contributions and outcomes */
+
 void gather_start(struct gather *g, const struct gather_call *c)
 {
     struct gather_seq *s = ops_seq(&g->ops, c->sig, c->siglen);
@@ -289,14 +369,14 @@ void gather_start(struct gather *g, const struct gather_call *c)
         answer_request(g, c->req, ops_bad_end(s, s->next), NULL);
         return;
     }
-    op->started = true;
     op->req = c->req;
     op->deadline_ms = c->timeout_ms ? g->out->now_ms + c->timeout_ms : 0;
     check_participants(g, op, c->vpids, c->n);
     know_participants(g, op, c->vpids, c->n);
     buf_put_raw(&op->data, c->data, c->len);
+    op->started = true;
     if (all_there(g, c))
-        check_op(g, op);
+        begin_op(g, op, g->out->now_ms + GATHER_ASK_MS);
     else
         report_trouble(g, op, GATHER_LOST);
 }
@@ -309,7 +389,7 @@ static void tell_again(struct gather *g, uint32_t to, const struct msg_gather *m
     struct gather_op past = {.key = ops_key(m->seq, m->sig, m->siglen)};
 
     (void)send_gather(g, &past, to, MSG_GATHER_DOWN,
-                      s->ok == m->seq ? GATHER_OK : ops_bad_end(s, m->seq), &s->ok_data);
+                      s->ok == m->seq ? s->ok_outcome : ops_bad_end(s, m->seq), &s->ok_data);
     free(past.key);
 }
 
@@ -326,47 +406,80 @@ static size_t told_open(const struct gather *g, uint32_t from)
     return n;
 }
 
-static void take_up(struct gather *g, uint32_t from, const struct msg_gather *m)
+/* The collective of a message that names its participants, maybe one that has not begun here. NULL:
+ * it is dropped, or has ended (*over). */
+static struct gather_op *open_op(struct gather *g, uint32_t from, const struct msg_gather *m,
+                                 bool *over)
 {
     struct gather_op *op;
 
+    *over = false;
     if (!ops_find(&g->ops, m->seq, m->sig, m->siglen) && told_open(g, from) >= GATHER_TOLD_MAX) {
         early_log_drop(&g->early, from, "too many of it have not begun here");
-        return;
+        return NULL;
     }
     op = ops_get(&g->ops, from, m->seq, m->sig, m->siglen);
+    *over = !op;
+    if (!op)
+        return NULL;
+    know_participants(g, op, m->vpids, m->nvpids);
+    return same_participants(op, m->vpids, m->nvpids) ? op : NULL;
+}
+
+static void take_up(struct gather *g, uint32_t from, const struct msg_gather *m)
+{
+    bool over;
+    struct gather_op *op = open_op(g, from, m, &over);
+
     if (!op) {
         /* The decider alone: a relay in a new epoch does not know the outcomes that it has
          * missed. */
-        if (m->nvpids && m->vpids[0] == g->members->self &&
-            (m->outcome != GATHER_OK || ops_seq(&g->ops, m->sig, m->siglen)->ok != m->seq))
+        if (over && m->nvpids && m->vpids[0] == g->members->self &&
+            (!gather_is_good(m->outcome) || ops_seq(&g->ops, m->sig, m->siglen)->ok != m->seq))
             tell_again(g, from, m, ops_seq(&g->ops, m->sig, m->siglen));
         return;
     }
-    know_participants(g, op, m->vpids, m->nvpids);
-    if (!same_participants(op, m->vpids, m->nvpids))
-        return;
-    if (m->outcome != GATHER_OK) {
-        report_trouble(g, op, m->outcome);
+    if (!gather_is_good(m->outcome)) {
+        report_trouble(g, op, m->outcome == GATHER_TIMEOUT ? GATHER_TIMEOUT : GATHER_LOST);
         return;
     }
     buf_put_raw(&op->data, m->data, m->len);
+    op->ended |= m->outcome == GATHER_ENDED;
     op->have++;
-    check_op(g, op);
+    if (op->started)
+        check_op(g, op);
+    else
+        stand_in(g, op);
+}
+
+/* The sender waits. If ranks here can still contribute, their end is watched from now on. */
+static void take_question(struct gather *g, uint32_t from, const struct msg_gather *m)
+{
+    bool over;
+    struct gather_op *op = is_contribution(g, from, m) ? open_op(g, from, m, &over) : NULL;
+
+    if (op)
+        stand_in(g, op);
 }
 
 static void take_down(struct gather *g, uint32_t from, const struct msg_gather *m)
 {
-    struct gather_op *op = ops_get(&g->ops, from, m->seq, m->sig, m->siglen);
+    struct gather_op *op;
 
+    if (m->outcome == GATHER_WAITS) {
+        take_question(g, from, m);
+        return;
+    }
+    op = ops_get(&g->ops, from, m->seq, m->sig, m->siglen);
     if (!op || !may_tell_outcome(g, op, from))
         return; /* a repeated contribution, or another daemon's */
-    if (m->outcome != GATHER_OK || !op->started) {
-        end_op(g, op, m->outcome != GATHER_OK ? m->outcome : GATHER_LOST);
+    if (!gather_is_good(m->outcome) || !op->started) {
+        end_op(g, op, gather_is_good(m->outcome) ? GATHER_LOST : m->outcome);
         return;
     }
     buf_reset(&op->data);
     buf_put_raw(&op->data, m->data, m->len);
+    op->ended = m->outcome == GATHER_ENDED;
     pass_down(g, op);
 }
 
@@ -496,6 +609,8 @@ uint64_t gather_deadline(const struct gather *g)
     {
         if (op->deadline_ms && op->deadline_ms < due)
             due = op->deadline_ms;
+        if (op->ask_ms && op->ask_ms < due)
+            due = op->ask_ms;
     }
     return due;
 }
@@ -506,6 +621,10 @@ void gather_tick(struct gather *g)
 
     HASH_ITER(hh, g->ops.list, op, tmp)
     {
+        if (op->ask_ms && op->ask_ms <= g->out->now_ms) {
+            op->ask_ms = 0;
+            send_children(g, op, GATHER_WAITS);
+        }
         if (op->deadline_ms && op->deadline_ms <= g->out->now_ms)
             report_trouble(g, op, GATHER_TIMEOUT);
     }

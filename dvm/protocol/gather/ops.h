@@ -16,9 +16,12 @@ struct gather_key {
 struct gather_op {
     struct gather_key *key;
     bool started;  /* our own contribution is in */
+    bool stood_in; /* it was made for ranks that have ended: nobody here is answered */
+    bool ended;    /* ranks had ended before they contributed, here or below */
     uint32_t from; /* until then: who has told of it first */
     uint64_t req;
     uint64_t deadline_ms; /* 0: none */
+    uint64_t ask_ms;      /* when the missing children are asked; 0: not, or not again */
     size_t n;
     uint32_t *vpids;
     size_t need; /* contributions of children that are missing; known once the participants are */
@@ -36,6 +39,7 @@ struct gather_seq { /* of a signature */
     uint64_t timeouts; /* of the last 64: bit i: number decided - i was TIMEOUT */
     uint64_t ok; /* the decider: the last that ended well, kept for a participant that has lost its
                     relay */
+    enum gather_outcome ok_outcome;
     struct buf ok_data;
     UT_hash_handle hh;
 };

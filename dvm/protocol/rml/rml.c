@@ -338,7 +338,7 @@ static bool is_refusable(const struct msg *m)
 {
     return m->type == MSG_SUBMIT || m->type == MSG_LAUNCH || m->type == MSG_APP ||
            m->type == MSG_LOCAL_JOB || m->type == MSG_RESIZE_ASK ||
-           (m->type == MSG_GATHER_UP && m->gather_up.outcome == GATHER_OK);
+           (m->type == MSG_GATHER_UP && gather_is_good(m->gather_up.outcome));
 }
 
 static bool is_long(const struct rml *r, size_t len)

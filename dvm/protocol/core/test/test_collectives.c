@@ -227,6 +227,92 @@ static void assert_succeeds(struct dvm *d, const struct fence *x)
     assert_int_equal(d->gathered[2], GATHER_OK);
 }
 
+/* --- ranks that end */
+
+static void register_rank(struct dvm *d, size_t job, uint32_t vpid, uint32_t rank)
+{
+    sim_clock(d->sim, vpid);
+    core_proc(core_of(d, vpid), sim_job(d->sim, job)->nspace, rank, CORE_PROC_REGISTERED, 0, NULL);
+    sim_drain(d->sim, vpid);
+}
+
+static void end_rank(struct dvm *d, size_t job, uint32_t vpid, uint32_t rank)
+{
+    const char *nspace = sim_job(d->sim, job)->nspace;
+
+    sim_clock(d->sim, vpid);
+    core_rank_ended(core_of(d, vpid), nspace, rank);
+    core_proc_ended(core_of(d, vpid), nspace, rank, 0, RANK_PLAIN);
+    core_rank_left(core_of(d, vpid), nspace, rank);
+    settle(d, vpid);
+}
+
+/* Ranks 2 and 3 are at vpid 2. */
+static void the_ranks_of_a_daemon_end_before_or_during_a_collective_and_it_goes_on(void **state)
+{
+    for (int before = 0; before <= 2; before++) {
+        struct dvm *d = dvm_new();
+        struct fence x;
+        size_t job = submit(d);
+
+        name_job(&x, sim_job(d->sim, job)->nspace);
+        for (uint32_t r = 2; r <= 3; r++)
+            register_rank(d, job, 2, r);
+        for (int i = 0; i < before; i++)
+            end_rank(d, job, 2, 2 + (uint32_t)i);
+        enter_fence(d, 1, &x);
+        sim_for(d->sim, 5 * GATHER_ASK_MS);
+        assert_int_equal(d->gathered[1], before == 2 ? GATHER_ENDED : 99);
+        for (int i = before; i < 2; i++)
+            end_rank(d, job, 2, 2 + (uint32_t)i);
+        assert_int_equal(d->gathered[1], GATHER_ENDED);
+        enter_fence(d, 1, &x); /* the next one */
+        sim_for(d->sim, 5 * GATHER_ASK_MS);
+        assert_int_equal(d->gathered[1], GATHER_ENDED);
+        dvm_free(d);
+    }
+}
+
+/* The PMIx server may still report a contribution of it. */
+static void a_rank_whose_process_has_ended_is_waited_for_until_it_has_left(void **state)
+{
+    struct dvm *d = dvm_new();
+    struct fence x;
+    size_t job = submit(d);
+
+    name_job(&x, sim_job(d->sim, job)->nspace);
+    register_rank(d, job, 2, 2);
+    register_rank(d, job, 2, 3);
+    end_rank(d, job, 2, 2);
+    core_rank_ended(core_of(d, 2), sim_job(d->sim, job)->nspace, 3);
+    enter_fence(d, 1, &x);
+    sim_for(d->sim, 5 * GATHER_ASK_MS);
+    assert_int_equal(d->gathered[1], 99);
+    enter_fence(d, 2, &x);
+    assert_int_equal(d->gathered[1], GATHER_OK);
+    dvm_free(d);
+}
+
+static void a_rank_that_ends_before_pmix_init_ends_its_job_if_others_wait_for_it(void **state)
+{
+    struct dvm *d = dvm_new();
+    struct fence x;
+    size_t job = submit(d);
+
+    name_job(&x, sim_job(d->sim, job)->nspace);
+    register_rank(d, job, 2, 3);
+    end_rank(d, job, 2, 2);
+    sim_for(d->sim, 1000);
+    assert_false(sim_job(d->sim, job)->done); /* nobody waits for it */
+    enter_fence(d, 1, &x);
+    enter_fence(d, 2, &x);
+    assert_int_equal(d->gathered[1], GATHER_LOST);
+    dvm_wait_job(d->sim, job, 1);
+    assert_non_null(strstr(sim_job(d->sim, job)->text, "rank 2 on "));
+    assert_non_null(strstr(sim_job(d->sim, job)->text, "before PMIx_Init"));
+    dvm_free(d);
+}
+
 static void c25_a_daemon_outside_a_job_cannot_end_its_collective_before_that_begins(void **state)
 {
     struct dvm *d = dvm_new();
@@ -301,10 +387,12 @@ static void the_launch_of_a_job_shows_which_daemon_has_which_rank(void **state)
     const char *nspace = sim_job(d->sim, submit(d))->nspace;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(local_part_of(core_of(d, 1), nspace, cases[i].rank, cases[i].vpid),
+        assert_int_equal(local_gather_part_of(core_of(d, 1), nspace, cases[i].rank, cases[i].vpid),
                          cases[i].part);
-    assert_int_equal(local_part_of(core_of(d, 1), "x.1", GATHER_RANK_ALL, 1), GATHER_JOB_UNKNOWN);
-    assert_int_equal(local_part_of(core_of(d, 3), nspace, GATHER_RANK_ALL, 1), GATHER_JOB_UNKNOWN);
+    assert_int_equal(local_gather_part_of(core_of(d, 1), "x.1", GATHER_RANK_ALL, 1),
+                     GATHER_JOB_UNKNOWN);
+    assert_int_equal(local_gather_part_of(core_of(d, 3), nspace, GATHER_RANK_ALL, 1),
+                     GATHER_JOB_UNKNOWN);
     dvm_free(d);
 }
 
@@ -313,6 +401,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_collective_ends_for_all_members_or_fails_for_the_remaining_ones),
         cmocka_unit_test(a_collective_that_times_out_ends_with_timeout_for_all_members),
+        cmocka_unit_test(the_ranks_of_a_daemon_end_before_or_during_a_collective_and_it_goes_on),
+        cmocka_unit_test(a_rank_whose_process_has_ended_is_waited_for_until_it_has_left),
+        cmocka_unit_test(a_rank_that_ends_before_pmix_init_ends_its_job_if_others_wait_for_it),
         cmocka_unit_test(c25_a_daemon_outside_a_job_cannot_end_its_collective_before_that_begins),
         cmocka_unit_test(c25_a_daemon_outside_a_job_cannot_end_its_collective_before_the_launch),
         cmocka_unit_test(c25_a_daemon_outside_a_job_cannot_choose_its_participants),

@@ -325,18 +325,18 @@ static void a_timeout_is_reported_to_the_decider_once_and_answered_by_it(void **
     struct world *w = make_world(1);
 
     start_with(w, 1, VPIDS, 0);
-    assert_true(gather_deadline(w->gather) == UINT64_MAX);
-    start_with(w, 2, VPIDS, 300);
-    start_with(w, 3, VPIDS, 100);
-    start_with(w, 4, VPIDS, 200);
-    assert_int_equal(gather_deadline(w->gather), 1100);
-    w->out.now_ms = 1099;
+    assert_int_equal(gather_deadline(w->gather), 1000 + GATHER_ASK_MS);
+    start_with(w, 2, VPIDS, 90);
+    start_with(w, 3, VPIDS, 50);
+    start_with(w, 4, VPIDS, 70);
+    assert_int_equal(gather_deadline(w->gather), 1050);
+    w->out.now_ms = 1049;
     gather_tick(w->gather);
     assert_string_equal(take_said(w), "");
-    w->out.now_ms = 1100;
+    w->out.now_ms = 1050;
     gather_tick(w->gather);
     assert_string_equal(take_said(w), "up 0 TIMEOUT ; ");
-    assert_int_equal(gather_deadline(w->gather), 1200);
+    assert_int_equal(gather_deadline(w->gather), 1070);
     gather_tick(w->gather);
     assert_string_equal(take_said(w), "");
     send_down(w, 0, 3, GATHER_TIMEOUT, "");
@@ -358,9 +358,9 @@ static void without_a_decider_a_collective_is_lost(void **state)
     assert_string_equal(take_said(w), "answer 1 LOST ; ");
     end_world(w);
     w = make_world(3);
-    start_with(w, 1, VPIDS, 100);
+    start_with(w, 1, VPIDS, 50);
     lose_member(w, 0);
-    w->out.now_ms = 1100;
+    w->out.now_ms = 1050;
     gather_tick(w->gather);
     assert_string_equal(take_said(w), "answer 1 LOST ; ");
     end_world(w);

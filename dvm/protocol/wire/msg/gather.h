@@ -11,8 +11,18 @@ enum gather_outcome {
     GATHER_OK,
     GATHER_LOST,    /* a participant was lost, or never took part */
     GATHER_TIMEOUT, /* the time limit of one participant has passed */
+    /* Since edition 1. A daemon of edition 0 drops a message with one of these: the collective then
+     * waits for the end of its job. */
+    GATHER_ENDED, /* as OK, but ranks had ended before they contributed */
+    GATHER_WAITS, /* DOWN, and no outcome: the sender waits for the receiver's contribution */
     GATHER_OUTCOMES
 };
+
+/* All contributions are in the data. */
+static inline bool gather_is_good(enum gather_outcome o)
+{
+    return o == GATHER_OK || o == GATHER_ENDED;
+}
 
 struct msg_gather { /* data is borrowed, also after decoding */
     uint64_t seq;   /* within this signature */
