@@ -663,7 +663,7 @@ void host_join(struct host *h)
     jobs = foreign_jobs_known(h->foreign_jobs);
     h->assemblies = assemblies_create(h->parts->pmix);
     h->collectives = collectives_create(env, h->parts->core, h->parts->pmix, jobs, &collectives_io);
-    h->modex = modex_create(h->parts->pmix, ask, jobs);
+    h->modex = modex_create(h->parts->core, h->parts->pmix, ask, jobs);
     h->events = events_create(env, h->parts->core, h->parts->pmix, ask);
     h->queries = queries_create(env, h->parts->core, h->parts->pmix, ask);
     h->control = control_create(env, h->parts->core, h->parts->pmix, ask, jobs, &control_io);

@@ -85,7 +85,9 @@ static void run_group(struct pmix_srv *p, struct upcall *u)
     list_members(p, u);
     add_group_name(u);
     req = pmix_srv_add_request(p, &u->answer);
-    if (b.failed || u->data.failed)
+    if (u->nobody)
+        pmix_srv_answer(p, req, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+    else if (b.failed || u->data.failed)
         pmix_srv_answer(p, req, PMIX_ERR_OUT_OF_RESOURCE, NULL, 0);
     else if (p->up.on_fence)
         p->up.on_fence(req, 'g', u->procs, u->nprocs, b.data, b.len, u->timeout_s, p->arg);

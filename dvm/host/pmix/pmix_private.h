@@ -66,6 +66,7 @@ struct upcall {
     int number; /* status, exit code, signal, range */
     int timeout_s;
     char op;
+    bool nobody; /* a collective of which all participants here have ended */
     uint64_t id; /* of an operation */
     char *text;
     struct pmix_srv_proc *procs;

@@ -72,8 +72,8 @@ struct pmix_srv_upcalls {
     /* All local participants have arrived. `sig` names the collective the same way on every daemon:
      * the participants (sorted); `data` is this daemon's contribution. Answer: status and the
      * contributions of all, concatenated. `kind`: 'f' fence, 'c' connect, 'd' disconnect, 'g' group
-     * construct/destruct: the last of procs is then no process but the group's name (its rank is
-     * PMIX_SRV_RANK_NONE): part of the signature, not of the participants. */
+     * construct/destruct: the last of procs is then no process but 'C' or 'D' and the group's name
+     * (its rank is PMIX_SRV_RANK_NONE): part of the signature, not of the participants. */
     void (*on_fence)(pmix_req req, char kind, const struct pmix_srv_proc *procs, size_t nprocs,
                      const void *data, size_t len, int timeout_s, void *arg);
     /* Direct modex for a rank of another daemon. Answer with its data. */

@@ -174,11 +174,21 @@ static void run_fence(struct pmix_srv *p, struct upcall *u)
 {
     pmix_req req = pmix_srv_add_request(p, &u->answer);
 
-    if (p->up.on_fence)
+    if (u->nobody)
+        pmix_srv_answer(p, req, PMIX_ERR_LOST_CONNECTION, NULL, 0);
+    else if (p->up.on_fence)
         p->up.on_fence(req, u->op, u->procs, u->nprocs, u->data.data, u->data.len, u->timeout_s,
                        p->arg);
     else
         pmix_srv_answer(p, req, PMIX_ERR_NOT_SUPPORTED, NULL, 0);
+}
+
+/* No participant here waits for the answer. The core contributes for them when it is asked. */
+static bool all_have_ended(const pmix_info_t *info, size_t n)
+{
+    const pmix_info_t *i = info_find(info, n, PMIX_LOCAL_COLLECTIVE_STATUS);
+
+    return i && i->value.type == PMIX_STATUS && i->value.data.status == PMIX_ERR_LOST_CONNECTION;
 }
 
 struct upcall *upcall_collective(char op, const pmix_proc_t *procs, size_t nprocs,
@@ -191,6 +201,7 @@ struct upcall *upcall_collective(char op, const pmix_proc_t *procs, size_t nproc
     u->op = op;
     pmix_srv_upcall_procs(u, procs, nprocs);
     u->timeout_s = (int)info_int(info, ninfo, PMIX_TIMEOUT, 0);
+    u->nobody = all_have_ended(info, ninfo);
     return u;
 }
 

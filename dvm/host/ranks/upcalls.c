@@ -148,16 +148,13 @@ static void on_stdin_room(const char *nspace, uint32_t rank, void *arg)
 
 /* --- ends */
 
-static void ignore_status(int status, void *arg)
-{
-}
-
-struct ended { /* a rank whose end is reported later */
+struct ended { /* a rank of which something is still reported */
     struct ranks *r;
     char *nspace;
     uint32_t rank;
     int wait_status;
     enum rank_how how;
+    bool cleans; /* its end is reported after its registered paths are removed */
 };
 
 static struct ended *make_ended(struct ranks *r, const char *nspace, uint32_t rank, int wait_status)
@@ -177,12 +174,15 @@ static void free_ended(struct ended *e)
     free(e);
 }
 
-static void on_rank_cleaned(int status, void *arg)
+/* The PMIx server reports nothing more of the rank. */
+static void on_rank_gone(int status, void *arg)
 {
     struct ended *e = arg;
 
     host_enter(e->r->env);
-    core_proc_ended(e->r->core, e->nspace, e->rank, e->wait_status, e->how);
+    if (e->cleans)
+        core_proc_ended(e->r->core, e->nspace, e->rank, e->wait_status, e->how);
+    core_rank_left(e->r->core, e->nspace, e->rank);
     host_drain(e->r->env);
     free_ended(e);
 }
@@ -214,16 +214,15 @@ static enum rank_how how_ended(const struct ranks *r, const char *nspace, uint32
 static void report_end(struct ranks *r, const char *nspace, uint32_t rank, int wait_status)
 {
     enum rank_how how = how_ended(r, nspace, rank, wait_status);
-    struct ended *e;
+    bool cleans = pmix_srv_cleans(r->pmix, nspace, rank);
+    struct ended *e = make_ended(r, nspace, rank, wait_status);
 
-    if (!pmix_srv_cleans(r->pmix, nspace, rank)) {
-        pmix_srv_rank_gone(r->pmix, nspace, rank, ignore_status, NULL);
-        core_proc_ended(r->core, nspace, rank, wait_status, how);
-        return;
-    }
-    e = make_ended(r, nspace, rank, wait_status);
     e->how = how;
-    pmix_srv_rank_gone(r->pmix, nspace, rank, on_rank_cleaned, e);
+    e->cleans = cleans;
+    core_rank_ended(r->core, nspace, rank);
+    pmix_srv_rank_gone(r->pmix, nspace, rank, on_rank_gone, e);
+    if (!cleans)
+        core_proc_ended(r->core, nspace, rank, wait_status, how);
 }
 
 static void on_rank_settled(int status, void *arg)

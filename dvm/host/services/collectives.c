@@ -7,8 +7,8 @@
  * A collective is learning while jobs of its participants are not known here, then gathering until
  * the core has an outcome. A collective with a job that does not run is PMIX_ERR_NOT_FOUND. The
  * core ends each one that it was given: by all contributions, by its timeout, or by the loss of a
- * participant. The participants of a connect or disconnect are kept until then: the owner is
- * notified of each one that succeeds. */
+ * participant. It is kept until then: the kind of a collective says what a participant that has
+ * ended means for it, and the owner is notified of each connect or disconnect that succeeds. */
 #include "dvm/host/services/collectives.h"
 
 #include "base/bitmap/bitmap.h"
@@ -141,8 +141,6 @@ static void gather_contributions(struct collective *c)
     call.timeout_ms = c->timeout_s > 0 ? (uint64_t)c->timeout_s * 1000 : 0;
     core_gather(s->core, &call);
     buf_free(&c->data);
-    if (c->kind != 'c' && c->kind != 'd')
-        free_collective(c);
 }
 
 static void on_participants_known(bool known, void *waiter)
@@ -176,9 +174,15 @@ void collectives_join(struct collectives *s, pmix_req req, char kind,
     host_jobs_learn(s->jobs, c->procs, nprocs, on_participants_known, c);
 }
 
-static int status_of(int outcome)
+static bool makes_group(const struct collective *c)
 {
-    if (outcome == 0)
+    return c->kind == 'g' && c->procs[c->nprocs - 1].nspace[0] == 'C';
+}
+
+/* A group is not made without those of its members that have ended. */
+static int status_of(int outcome, const struct collective *c)
+{
+    if (outcome == GATHER_OK || (outcome == GATHER_ENDED && !makes_group(c)))
         return PMIX_SUCCESS;
     return outcome == GATHER_TIMEOUT ? PMIX_ERR_TIMEOUT : PMIX_ERR_PROC_ABORTED;
 }
@@ -187,15 +191,18 @@ void collectives_ended(struct collectives *s, pmix_req req, int outcome, const v
                        size_t len)
 {
     struct collective *c;
+    int status;
 
     DL_SEARCH_SCALAR(s->list, c, req, req);
-    if (c && outcome == 0 && c->kind == 'c')
+    if (!c)
+        return;
+    status = status_of(outcome, c);
+    if (status == PMIX_SUCCESS && c->kind == 'c')
         s->io.connected(c->procs, c->nprocs, s->io.arg);
-    else if (c && outcome == 0)
+    else if (status == PMIX_SUCCESS && c->kind == 'd')
         s->io.disconnected(c->procs, c->nprocs, s->io.arg);
-    if (c)
-        free_collective(c);
-    pmix_srv_answer(s->pmix, req, status_of(outcome), data, len);
+    free_collective(c);
+    pmix_srv_answer(s->pmix, req, status, data, len);
 }
 
 /* --- construction and destruction */

@@ -16,6 +16,7 @@ struct fetch { /* a request that waits until the job of its rank is known here *
 };
 
 struct modex {
+    const struct core *core;
     struct pmix_srv *pmix;
     const struct host_ask *ask;
     const struct host_jobs *jobs;
@@ -92,11 +93,13 @@ static void on_modex_ask(uint32_t from, struct cur *c, void *service)
     struct modex *m = service;
     struct app_modex_ask ask;
 
-    if (app_modex_ask_decode(c, &ask) == 0)
+    if (app_modex_ask_decode(c, &ask) < 0)
+        host_reply(m->ask, from, ask.question, PMIX_ERR_BAD_PARAM, NULL, 0);
+    else if (core_has_left(m->core, ask.nspace, ask.rank)) /* the library may not know the job */
+        host_reply(m->ask, from, ask.question, PMIX_ERR_NOT_FOUND, NULL, 0);
+    else
         pmix_srv_dmodex_serve(m->pmix, ask.nspace, ask.rank, (int)ask.timeout_s, on_served,
                               serving_create(m, from, ask.question));
-    else
-        host_reply(m->ask, from, ask.question, PMIX_ERR_BAD_PARAM, NULL, 0);
     app_modex_ask_free(&ask);
 }
 
@@ -134,12 +137,12 @@ void modex_handle(struct modex *m, struct app_table *t)
 
 /* --- construction and destruction */
 
-struct modex *modex_create(struct pmix_srv *pmix, const struct host_ask *ask,
-                           const struct host_jobs *jobs)
+struct modex *modex_create(const struct core *core, struct pmix_srv *pmix,
+                           const struct host_ask *ask, const struct host_jobs *jobs)
 {
     struct modex *m = xcalloc(1, sizeof(*m));
 
-    *m = (struct modex){.pmix = pmix, .ask = ask, .jobs = jobs};
+    *m = (struct modex){.core = core, .pmix = pmix, .ask = ask, .jobs = jobs};
     return m;
 }
 

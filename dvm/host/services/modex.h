@@ -6,11 +6,12 @@
 #include "dvm/host/app/app.h"
 #include "dvm/host/env/host_ask.h"
 #include "dvm/host/env/host_jobs.h"
+#include "dvm/protocol/core/core.h"
 
 struct modex;
 /* Borrows all until modex_destroy(). */
-struct modex *modex_create(struct pmix_srv *pmix, const struct host_ask *ask,
-                           const struct host_jobs *jobs);
+struct modex *modex_create(const struct core *core, struct pmix_srv *pmix,
+                           const struct host_ask *ask, const struct host_jobs *jobs);
 /* Pending requests are not answered. */
 void modex_destroy(struct modex *m);
 /* pmix_srv_upcalls.on_dmodex(): asks the daemon of the rank. */

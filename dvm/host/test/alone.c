@@ -121,7 +121,7 @@ static void join_services(struct alone *a)
     a->foreign_jobs = foreign_jobs_create(&a->env, core, pmix, asking);
     jobs = foreign_jobs_known(a->foreign_jobs);
     a->collectives = collectives_create(&a->env, core, pmix, jobs, &collectives_io);
-    a->modex = modex_create(pmix, asking, jobs);
+    a->modex = modex_create(core, pmix, asking, jobs);
     a->events = events_create(&a->env, core, pmix, asking);
     a->queries = queries_create(&a->env, core, pmix, asking);
     a->control = control_create(&a->env, core, pmix, asking, jobs, &control_io);

@@ -31,6 +31,11 @@ static struct place {
     char calls[512]; /* of the stand-ins, in order */
     done_fn done;    /* the outstanding answer of the PMIx server */
     void *done_arg;
+    struct {
+        done_fn done;
+        void *arg;
+    } gone[4]; /* its answers about ranks, which come before others */
+    size_t ngone;
     bool no_env; /* the PMIx server has no environment for a rank */
     bool cleans; /* the end of a rank removes something */
     bool in_session;
@@ -104,8 +109,8 @@ void pmix_srv_rank_gone(struct pmix_srv *p, const char *nspace, uint32_t rank, d
                         void *arg)
 {
     note_call("rank_gone ");
-    place.done = done;
-    place.done_arg = arg;
+    place.gone[place.ngone].done = done;
+    place.gone[place.ngone++].arg = arg;
 }
 
 void pmix_srv_job_gone(struct pmix_srv *p, const char *nspace, done_fn done, void *arg)
@@ -234,9 +239,17 @@ static int open_place(void **state)
     return 0;
 }
 
+static void answer_ends(void)
+{
+    for (size_t i = 0; i < place.ngone; i++)
+        place.gone[i].done(0, place.gone[i].arg);
+    place.ngone = 0;
+}
+
 /* The service drops its remaining records too. */
 static int close_place(void **state)
 {
+    answer_ends();
     ranks_destroy(place.ranks);
     files_destroy(place.files);
     core_destroy(place.core);
@@ -264,8 +277,10 @@ static void submit(uint32_t nranks, size_t nfiles)
 /* The PMIx server answers its last request. */
 static void answer(int status)
 {
-    done_fn done = place.done;
+    done_fn done;
 
+    answer_ends();
+    done = place.done;
     place.done = NULL;
     assert_non_null(done);
     done(status, place.done_arg);
@@ -326,7 +341,7 @@ static void the_end_of_a_rank_is_reported_after_its_cleanup(void **state)
     ranks_odls_upcalls.on_started(place.nspace, 0, 90, place.ranks);
     end_rank(0);
     assert_calls("register start 1 rank_gone ");
-    answer(0);
+    answer_ends();
     assert_calls("job_gone ");
     answer(0);
     assert_true(place.over);

@@ -41,11 +41,16 @@ void pmix_srv_data_ask(struct pmix_srv *p, const struct pmix_srv_data_ask *a,
     fail();
 }
 
+bool core_has_left(const struct core *c, const char *nspace, uint32_t rank)
+{
+    return rank == 1;
+}
+
 static void bench_open(struct bench *b)
 {
     memset(b, 0, sizeof(*b));
     fake_open(&b->f);
-    b->modex = modex_create(fake_pmix(&b->f), &b->f.ask, &b->f.jobs);
+    b->modex = modex_create(NULL, fake_pmix(&b->f), &b->f.ask, &b->f.jobs);
     modex_handle(b->modex, &b->table);
 }
 
@@ -112,6 +117,22 @@ static void another_daemon_is_answered_when_the_library_has_the_data(void **stat
     bench_close(&b);
 }
 
+/* The library would wait for a job that it does not know any more. */
+static void another_daemon_does_not_wait_for_a_rank_that_has_left(void **state)
+{
+    char nspace[] = "a.1";
+    BUF_AUTO struct buf ask = {0};
+    struct bench b;
+
+    bench_open(&b);
+    app_modex_ask_encode(&ask, &(struct app_modex_ask){9, nspace, 1, 60});
+    app_table_dispatch(&b.table, 5, APP_MODEX_ASK, ask.data, ask.len);
+    assert_null(b.done);
+    assert_int_equal(b.f.replied.question, 9);
+    assert_int_equal(b.f.replied.status, PMIX_ERR_NOT_FOUND);
+    bench_close(&b);
+}
+
 static void a_malformed_question_is_answered_with_bad_parameters(void **state)
 {
     char nspace[] = "a.1";
@@ -137,6 +158,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_the_job_does_not_have_is_not_found),
         cmocka_unit_test(the_head_is_asked_for_published_data),
         cmocka_unit_test(another_daemon_is_answered_when_the_library_has_the_data),
+        cmocka_unit_test(another_daemon_does_not_wait_for_a_rank_that_has_left),
         cmocka_unit_test(a_malformed_question_is_answered_with_bad_parameters),
     };
 
