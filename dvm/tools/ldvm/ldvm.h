@@ -38,7 +38,7 @@ int ldvm_attend(struct procs *p, const char *dir, struct err *err)
     __attribute__((warn_unused_result));
 
 /* Starts a DVM in a new directory of `tmp`, runs prun with `args` (NULL-terminated) in it, and ends
- * the DVM, also when this program is killed (keeper.c). o->dir and o->peer are not read. Returns
+ * the DVM, also when this program is killed (guard.c). o->dir and o->peer are not read. Returns
  * the exit code: that of prun, 128 and the signal that has ended this program's wait, or -1. */
 int ldvm_run(const struct ldvm_start_opts *o, const char *tmp, char *const *args, struct err *err)
     __attribute__((warn_unused_result));

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs one prun in a DVM of its own: `prte run`.
  *
- * In: signals, words of the keeper (keeper.c), the end of prun. Out: prun, words for the keeper, an
+ * In: signals, words of the guard (guard.c), the end of prun. Out: prun, words for the guard, an
  * exit code.
  *
- *   keeper starts --READY--> prun runs --it ends--> LDVM_END --DONE--> exit code of prun
+ *   guard starts --READY--> prun runs --it ends--> LDVM_END --DONE--> exit code of prun
  *                     any signal --> LDVM_HURRY --DONE--> exit code 128 + signal
  *
  * SIGINT, SIGTERM, SIGHUP and SIGQUIT end the DVM, and with it the job. prun is in the same group
  * and may have received the signal too; it gets none from here. A second signal kills all processes
  * of the DVM, a third one ends this program. SIGUSR1 and SIGUSR2 are passed on to prun. Any other
- * end of this program closes the socket to the keeper, and the kernel kills prun.
+ * end of this program closes the socket to the guard, and the kernel kills prun.
  *
- * Failures: prun that has not ended PRUN_MS after the DVM is killed. If the keeper was killed, this
+ * Failures: prun that has not ended PRUN_MS after the DVM is killed. If the guard was killed, this
  * program ends the DVM at once, since nobody would do it later. */
 #include "dvm/tools/ldvm/ldvm.h"
 
 #include "base/buf/buf.h"
 #include "dvm/tools/cli/say.h"
-#include "dvm/tools/ldvm/keeper.h"
+#include "dvm/tools/ldvm/guard.h"
 #include "dvm/tools/ldvm/procs_private.h"
 
 #include <errno.h>
@@ -43,10 +43,10 @@ struct run {
     char *const *args;
     sigset_t mask; /* of this program's caller */
     struct procs *procs;
-    int sock;      /* to the keeper; the processes own it */
+    int sock;      /* to the guard; the processes own it */
     bool started;  /* prun */
-    bool done;     /* the keeper has ended the DVM */
-    bool alone;    /* the keeper was killed */
+    bool done;     /* the guard has ended the DVM */
+    bool alone;    /* the guard was killed */
     pid_t prun;    /* 0: it does not run */
     unsigned kept; /* bits of signals for prun that have come too early */
     int ends;      /* how often the user has asked for the end */
@@ -108,11 +108,11 @@ static int start_prun(struct run *r, struct err *err)
     return procs_add(r->procs, 0, r->prun, true, err);
 }
 
-static int on_keeper(struct run *r, char word, struct err *err)
+static int on_guard(struct run *r, char word, struct err *err)
 {
-    if (word == KEEPER_READY && !r->ends)
+    if (word == GUARD_READY && !r->ends)
         return start_prun(r, err);
-    if (word == KEEPER_DONE) {
+    if (word == GUARD_DONE) {
         r->done = true;
     } else if (!word && !r->done) {
         r->done = true;
@@ -146,7 +146,7 @@ static void on_prun_end(struct run *r, int status)
 static int take_event(struct run *r, const struct procs_event *e, struct err *err)
 {
     if (e->kind == PROCS_PEER)
-        return on_keeper(r, e->word, err);
+        return on_guard(r, e->word, err);
     if (e->kind == PROCS_SIGNAL)
         on_signal(r, e->signum);
     else if (e->kind == PROCS_ENDED)
@@ -156,7 +156,7 @@ static int take_event(struct run *r, const struct procs_event *e, struct err *er
     return 0;
 }
 
-/* The keeper was killed: whatever it has left is this program's. */
+/* The guard was killed: whatever it has left is this program's. */
 static int end_alone(const struct run *r, struct err *err)
 {
     int rc = 0;
@@ -199,7 +199,7 @@ static int begin_run(struct run *r, const struct ldvm_start_opts *o, struct err 
     if (!r->procs || procs_catch(r->procs, SIGUSR1, err) < 0 ||
         procs_catch(r->procs, SIGUSR2, err) < 0)
         return -1;
-    r->sock = keeper_start(o, r->args, err);
+    r->sock = guard_start(o, r->args, err);
     return r->sock < 0 ? -1 : procs_watch_peer(r->procs, r->sock, err);
 }
 
@@ -215,7 +215,7 @@ int ldvm_run(const struct ldvm_start_opts *o, const char *tmp, char *const *args
     dir = xasprintf("%s/dvm-run-%06x", tmp, dice & 0xffffffu);
     opts.dir = r.dir = dir;
     if (begin_run(&r, &opts, err) < 0 || follow_run(&r, err) < 0) {
-        procs_destroy(r.procs); /* closes the socket to the keeper */
+        procs_destroy(r.procs); /* closes the socket to the guard */
         return -1;
     }
     procs_destroy(r.procs);

@@ -2,7 +2,7 @@
 /* Starts a local DVM as a whole or not at all, and serves one in the foreground.
  *
  * In: directory, size and limits; in the foreground, ends of daemons, signals and words of a peer
- * (keeper.c). Out: the processes of a DVM whose members are all wired; later the removal of its
+ * (guard.c). Out: the processes of a DVM whose members are all wired; later the removal of its
  * directory.
  *
  * Order of a start: lock, directory, certificates, head, its port, members, all wired, supervisor.

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Keeps the DVM of `prte run` and ends it with prte.
  *
- *   prte run ──socket── keeper ── head, supervisor, fork server, members ── ranks
+ *   prte run ──socket── guard ── head, supervisor, fork server, members ── ranks
  *      └── prun
  *
  * In: words on the socket (enum ldvm_word), and the socket's end: only prte holds the far end, so
- * it closes when prte ends in any way, SIGKILL included. Out: KEEPER_READY, and KEEPER_DONE when
+ * it closes when prte ends in any way, SIGKILL included. Out: GUARD_READY, and GUARD_DONE when
  * nothing of the DVM is left.
  *
- * The keeper does what `prte start --foreground` does (start.c), and the socket stands for the
+ * The guard does what `prte start --foreground` does (start.c), and the socket stands for the
  * user. It is the subreaper of all processes of the DVM: none of them, and no descendant of a rank,
  * leaves its reach.
  *
- * Whoever ends prte must not hit the keeper as well. So it has a session of its own, is not among
- * the descendants of prte, and has another name and another command line.
+ * A signal to the group of prte, or to its descendants, must not hit the guard. So it has a session
+ * of its own, is not among the descendants of prte, and has another name and another command line.
  *
- * Failures: the keeper reports them on prte's standard error. If the keeper itself is killed, prte
+ * Failures: the guard reports them on prte's standard error. If the guard itself is killed, prte
  * ends the DVM (run.c). */
-#include "dvm/tools/ldvm/keeper.h"
+#include "dvm/tools/ldvm/guard.h"
 
 #include "dvm/tools/cli/usage.h"
 
@@ -32,7 +32,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NAME "dvm-keeper"
+#define NAME "dvm-guard"
 #define SWEEP_MS 2000
 
 /* The words of a command line follow each other in memory, and ps shows what is there. */
@@ -63,7 +63,7 @@ static bool is_gone(int sock)
 
 static int serve_prte(const struct ldvm_start_opts *o, int sock, struct err *err)
 {
-    const char ready = KEEPER_READY;
+    const char ready = GUARD_READY;
     char *log = NULL;
     struct procs *p;
     int rc;
@@ -85,12 +85,12 @@ static int serve_prte(const struct ldvm_start_opts *o, int sock, struct err *err
     return rc;
 }
 
-static void run_keeper(struct ldvm_start_opts o, int sock, char *const *args)
+static void run_guard(struct ldvm_start_opts o, int sock, char *const *args)
     __attribute__((noreturn));
 
-static void run_keeper(struct ldvm_start_opts o, int sock, char *const *args)
+static void run_guard(struct ldvm_start_opts o, int sock, char *const *args)
 {
-    const char done = KEEPER_DONE;
+    const char done = GUARD_DONE;
     struct err err = {0};
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -109,21 +109,21 @@ static void run_keeper(struct ldvm_start_opts o, int sock, char *const *args)
     _exit(EXIT_SUCCESS);
 }
 
-/* The keeper is a grandchild, whose parent ends at once. */
-int keeper_start(const struct ldvm_start_opts *o, char *const *args, struct err *err)
+/* The guard is a grandchild, whose parent ends at once. */
+int guard_start(const struct ldvm_start_opts *o, char *const *args, struct err *err)
 {
     int ends[2];
     int status = 0;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        return err_sys(err, errno, "a socket to the keeper");
+        return err_sys(err, errno, "a socket to the guard");
     pid = fork();
     if (pid == 0) {
         close(ends[0]);
         pid = fork();
         if (pid == 0)
-            run_keeper(*o, ends[1], args);
+            run_guard(*o, ends[1], args);
         _exit(pid < 0 ? errno : 0);
     }
     close(ends[1]);
@@ -135,7 +135,7 @@ int keeper_start(const struct ldvm_start_opts *o, char *const *args, struct err 
             pid < 0             ? errno
             : WIFEXITED(status) ? WEXITSTATUS(status)
                                 : ECHILD,
-            "starting the keeper");
+            "starting the guard");
     close(ends[0]);
     return -1;
 }
