@@ -261,6 +261,7 @@ $(BUILD)/examples/%: examples/%.c
 
 # A PMIx client that the bats files run under prun.
 $(BUILD)/probe/hostile_probe: dvm/test/hostile.h dvm/test/hostile_case.h
+$(patsubst %,$(BUILD)/probe/%_probe,pmix hold): dvm/test/probe_event.h
 $(BUILD)/probe/%: dvm/test/%.c dvm/test/probe.h
 	@mkdir -p $(@D)
 	@$(CC) $(CLIENT_CPPFLAGS) -std=gnu17 -O1 -g -Wall -Wextra -Werror -o $@ $< $(CLIENT_LDLIBS)

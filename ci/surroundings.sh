@@ -11,7 +11,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . dvm/test/outer.bash
 
 ALL=(sbatch srun qsub bsub flux mpirun hydra no-home umask long-tmpdir)
-FILES=(dvm/test/local.bats dvm/test/pmix.bats dvm/test/run.bats)
+FILES=(dvm/test/local.bats dvm/test/alone.bats dvm/test/pmix.bats dvm/test/run.bats)
 # Start and end of a DVM, MPI over several daemons, spawn, input, output, environment, PMIx clients and tools.
 TESTS=${SURROUNDINGS_TESTS:-'prte start is ready when all members are wired in one tree
 MPI: collectives with a seed that this test draws

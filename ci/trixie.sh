@@ -68,11 +68,11 @@ tests() {
     mapfile -t bins < <(printf 'build/asan/%s\n' dvm/host/pmix/test/test_*.c dvm/host/spawner/test/test_*.c)
     bins=("${bins[@]%.c}")
     make --silent -j"$(nproc)" all "${bins[@]}" \
-        build/probe/{pmix,share,event,tool,cred,ptrace,group,end,hostile,client}_probe build/probe/{still_shim.so,cut_proxy}
+        build/probe/{pmix,hold,former,share,event,tool,cred,ptrace,group,end,hostile,client}_probe build/probe/{still_shim.so,cut_proxy}
     say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"
     ci/unit.sh "${bins[@]}"
     ci/docs.sh upcalls attributes # by this header
-    ci/bats.sh dvm/test/{strangers,pmix,publish,events,groups,hostile,hold,lost,still,cred,cleanup,map,local,growth,files}.bats \
+    ci/bats.sh dvm/test/{strangers,pmix,spawn,publish,events,groups,hostile,hold,lost,still,cred,cleanup,map,local,alone,shell,growth,files}.bats \
         dvm/test/{queue,remote,outer,ends}.bats
 }
 

@@ -6,8 +6,12 @@
 
 bats_require_minimum_version 1.5.0
 load lib.bash
+hold_probe=${HOLD_PROBE:-$repo/build/probe/hold_probe}
 
-setup_file() { build_all; }
+setup_file() {
+    build_all
+    [ -n "${HOLD_PROBE:-}" ] || make -s -C "$repo" build/probe/hold_probe >&2
+}
 setup() { new_dvm_dir; }
 teardown() { end_dvm; }
 
@@ -89,7 +93,7 @@ no_sleeper() { ! own -x -f "sleep 13579"; }
 
 @test "--stop-in-app: a rank stops where the program declares itself ready" {
     start_dvm 2 --slots 1
-    stopped_job --stop-in-app -n 2 "$probe" stops
+    stopped_job --stop-in-app -n 2 "$hold_probe" stops
     [ "$(job_state)" = READY_FOR_DEBUG ]
     [ "$(sort "$BATS_TEST_TMPDIR/out" | xargs)" = "stops stops" ]
     pterm --job "$job" --continue
@@ -145,10 +149,10 @@ held_by() {
     shift 4
     mkfifo "$BATS_TEST_TMPDIR/in" "$BATS_TEST_TMPDIR/says"
     if [ "$uri" = - ]; then
-        timeout --kill-after=10 "$limit" "$bin/prun" -n 1 "$probe" hold - "$where" "$which" "$n" "$@" \
+        timeout --kill-after=10 "$limit" "$bin/prun" -n 1 "$hold_probe" hold - "$where" "$which" "$n" "$@" \
             < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/says" 2>&1 3>&- &
     else
-        timeout --kill-after=10 "$limit" "$probe" hold "$uri" "$where" "$which" "$n" "$@" \
+        timeout --kill-after=10 "$limit" "$hold_probe" hold "$uri" "$where" "$which" "$n" "$@" \
             < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/says" 2>&1 3>&- &
     fi
     who_pid=$!

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A local DVM: real daemons on this host, real Open MPI programs, losses, and nothing left behind.
 
-# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash and bats; each test is a process
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it
 
 bats_require_minimum_version 1.5.0
@@ -271,9 +271,10 @@ fails_with() {
 
 @test "the environment is passed on, with variables of -x, and without those of this shell" {
     start_dvm 1
-    HERE=yes DVM_SESSION_DIR=/elsewhere run -0 prun --dvm "$DVM_SESSION_DIR" -n 1 -x MORE=a=b env
+    local dir=$DVM_SESSION_DIR
+    HERE=yes DVM_SESSION_DIR=/elsewhere run -0 prun --dvm "$dir" -n 1 -x MORE=a=b env
     [[ "$output" == *"HERE=yes"* && "$output" == *"MORE=a=b"* ]]
-    [ "$(grep '^DVM_SESSION_DIR=' <<< "$output")" = "DVM_SESSION_DIR=$DVM_SESSION_DIR" ]
+    [ "$(grep '^DVM_SESSION_DIR=' <<< "$output")" = "DVM_SESSION_DIR=$dir" ]
     run -0 prun -n 1 --wdir /usr pwd
     [ "$output" = /usr ]
 }
@@ -718,234 +719,6 @@ asks_its_head() { pgrep -P "$(pgrep -P "$1")" -x prte > /dev/null; }
     pterm
     wait "$pid"
     [ ! -e "$DVM_SESSION_DIR" ]
-}
-
-@test "prte run is one job in a DVM of its own, with prun's exit code" {
-    run -0 --separate-stderr prte run -n 2 -- -n 2 --map-by node sh -c 'echo $PMIX_HOSTNAME'
-    [ "$(sort <<< "$output" | tr '\n' ' ')" = "node1 node2 " ]
-    run -5 prte run -- sh -c 'exit 5'
-}
-
-# run_apart [OPTION...]: prte run in a session and a folder of its own. Its two ranks, and for each a process that has left
-# them, ignore what asks them to end. Returns when all are up; sets $prte, and $dir, the DVM's directory.
-run_apart() {
-    apart=$BATS_TEST_TMPDIR/apart
-    rm -rf "$apart"
-    mkdir "$apart"
-    mkfifo "$apart/says"
-    cat > "$apart/rank" <<- 'END'
-		trap '' TERM INT HUP
-		setsid sh -c 'trap "" TERM INT HUP; echo up; exec tail -n 0 -f "$1"' left "$0" &
-		exec tail -n 0 -f "$0"
-	END
-    TMPDIR=$apart python3 -c 'import os, signal, sys
-for s in signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE: signal.signal(s, signal.SIG_DFL)
-os.setsid()
-os.execv(sys.argv[1], sys.argv[1:])' \
-        "$bin/prte" run --slots 2 "$@" -- -n 2 sh "$apart/rank" > "$apart/says" 2> "$apart/err" 3>&- &
-    prte=$!
-    local fd
-    exec {fd}< "$apart/says"
-    for _ in 1 2; do read -r -t "$limit" -u "$fd" _; done
-    exec {fd}<&-
-    dir=$(echo "$apart"/dvm-run-*)
-}
-
-# What runs with the folder in its command line or in its environment; zombies have neither.
-apart_processes() { grep -laFf <(echo "$apart") /proc/[0-9]*/{cmdline,environ} 2> /dev/null | cut -d/ -f3 | sort -u | grep -vx $$; }
-nothing_apart() { [ -z "$(apart_processes)" ] && [ ! -e "$dir" ]; }
-
-# ends_with CODE: prte run has this exit code. When it has returned, nothing is left.
-ends_with() {
-    local code=0
-    wait "$prte" || code=$?
-    cat "$apart/err"
-    [ "$code" -eq "$1" ]
-}
-
-@test "a signal to prte run ends its DVM with all processes and files; the exit code is 128 and its number" {
-    local signal
-    for signal in TERM INT HUP QUIT; do
-        run_apart
-        kill -"$signal" "$prte"
-        ends_with $((128 + $(kill -l "$signal")))
-        nothing_apart
-    done
-    for signal in TERM INT; do # also to prun
-        run_apart
-        kill -"$signal" -- -"$prte"
-        ends_with $((128 + $(kill -l "$signal")))
-        nothing_apart
-    done
-}
-
-@test "prte run that is killed, alone or with its group, leaves no process and no file" {
-    run_apart -n 2
-    kill -KILL "$prte"
-    ends_with 137
-    eventually nothing_apart
-    run_apart
-    kill -KILL -- -"$prte"
-    ends_with 137
-    eventually nothing_apart
-    run_apart
-    kill -PIPE "$prte"
-    ends_with 141
-    eventually nothing_apart
-}
-
-@test "a second signal to prte run kills what the first one asks to end" {
-    run_apart
-    kill -STOP "$(cut -d' ' -f1 "$dir/1/pid")"
-    kill -TERM "$prte"
-    kill -TERM "$prte"
-    ends_with 143
-    nothing_apart
-}
-
-@test "prte run ends a DVM whose daemons hang, also when it is killed" {
-    local signal pids
-    for signal in TERM KILL; do
-        run_apart
-        pids=$(pgrep -f -- "prted .*--session-dir $dir/")
-        # shellcheck disable=SC2086 # numbers
-        kill -STOP $pids
-        kill -"$signal" "$prte"
-        ends_with $((128 + $(kill -l "$signal")))
-        eventually nothing_apart
-    done
-}
-
-@test "a signal to prte run before its DVM is ready leaves nothing" {
-    local signal
-    apart=$BATS_TEST_TMPDIR/apart
-    said=$BATS_TEST_TMPDIR/said
-    mkdir "$apart" "$BATS_TEST_TMPDIR/bin"
-    cp -L "$bin/prte" "$bin/prun" "$BATS_TEST_TMPDIR/bin"
-    # The members never come: their prted is a process that reports none.
-    printf '#!/bin/sh\ncase "$*" in *"--role member"*) echo > "%s"; exec tail -n 0 -f "$0" ;; esac\nexec "%s" "$@"\n' \
-        "$BATS_TEST_TMPDIR/hung" "$bin/prted" > "$BATS_TEST_TMPDIR/bin/prted"
-    chmod +x "$BATS_TEST_TMPDIR/bin/prted"
-    for signal in TERM KILL; do
-        mkfifo "$BATS_TEST_TMPDIR/hung"
-        TMPDIR=$apart "$BATS_TEST_TMPDIR/bin/prte" run -- true 2> "$apart/err" 3>&- &
-        prte=$!
-        read -r -t "$limit" _ <> "$BATS_TEST_TMPDIR/hung"
-        dir=$(echo "$apart"/dvm-run-*)
-        kill -"$signal" "$prte"
-        ends_with $((128 + $(kill -l "$signal")))
-        eventually nothing_apart
-        rm "$BATS_TEST_TMPDIR/hung"
-    done
-}
-
-keeper() { ps -eo pid=,ppid=,stat=,comm= | awk '$4 == "dvm-keeper" && $3 !~ /Z/ {print $1}' | while read -r pid; do
-    grep -qzF "$apart" "/proc/$pid/environ" && echo "$pid"; done; }
-
-@test "prte run ends its DVM when the processes that keep it are killed" {
-    run_apart
-    # shellcheck disable=SC2046 # numbers: the keeper and the supervisor
-    kill -KILL $(keeper)
-    ends_with 123
-    grep -q 'the process that keeps the DVM had ended' "$apart/err"
-    eventually nothing_apart
-}
-
-@test "nohup prte run goes on after SIGHUP, and passes SIGUSR1 on to its ranks" {
-    mkfifo "$BATS_TEST_TMPDIR/says"
-    nohup "$bin/prte" run -- -n 1 sh -c 'trap "echo told; exit 7" USR1; echo up; tail -f /dev/null & wait' \
-        > "$BATS_TEST_TMPDIR/says" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
-    local pid=$! fd line
-    exec {fd}< "$BATS_TEST_TMPDIR/says"
-    read -r -t "$limit" -u "$fd" line
-    kill -HUP "$pid"
-    kill -USR1 "$pid"
-    read -r -t "$limit" -u "$fd" line
-    [ "$line" = told ]
-    local code=0
-    wait "$pid" || code=$?
-    [ "$code" -eq 7 ]
-}
-
-@test "a DVM and its tools need no HOME and no entry of their user" {
-    start_as() {
-        "$@" "$bin/prte" start -n 1 --slots 2 --dvm "$stranger/d"
-        [ "$("$@" "$bin/prun" --dvm "$stranger/d" -n 2 "$examples/mpi_hello" | grep -c ' of 2 ')" -eq 2 ]
-        "$@" "$bin/pstat" --dvm "$stranger/d" members
-        "$@" "$bin/prte" stop --dvm "$stranger/d"
-        [ "$("$@" env TMPDIR="$stranger" "$bin/prte" run -- -n 1 echo alone)" = alone ]
-    }
-    local stranger=$BATS_TEST_TMPDIR/stranger
-    mkdir "$stranger"
-    start_as timeout --kill-after=10 "$limit" env -u HOME -u USER -u LOGNAME
-    ! getent passwd 12345
-    local -a unknown=(unshare --user --map-user=12345 --map-group=12345)
-    "${unknown[@]}" true || skip "this user may not make user namespaces"
-    start_as timeout --kill-after=10 "$limit" env -u HOME -u USER -u LOGNAME "${unknown[@]}"
-}
-
-# --- limits of the submitting shell
-
-shows_limits=(sh -c 'echo "$(ulimit -Ss) $(ulimit -Sc) $(ulimit -Sn) $(umask) ${DVM_LIMITS-}"')
-
-@test "ranks have the limits and the umask of the shell that submits them, on each member; spawned ones too" {
-    start_dvm 2 --slots 2
-    local daemons_own
-    daemons_own=$(prun -n 1 "${shows_limits[@]}")
-    (
-        ulimit -Ss 4096
-        ulimit -Sc 0
-        ulimit -Sn 300
-        umask 027
-        run -0 prun -n 2 --map-by node "${shows_limits[@]}"
-        [ "$output" = $'4096 0 300 0027 \n4096 0 300 0027 ' ]
-        [ "$(prun -n 1 "$probe" spawn 1 "${shows_limits[@]}" | grep -c '^4096 0 300 0027 $')" -eq 1 ]
-        [ "$(prun -n 1 "$bin/prun" -n 1 "${shows_limits[@]}")" = "4096 0 300 0027 " ]
-        [ "$(prun --daemon-limits -n 1 "${shows_limits[@]}")" = "$daemons_own" ]
-        [ "$(prun --dvm "localhost:$(jq .join "$DVM_SESSION_DIR/0/ports.json")" --tls-dir "$DVM_SESSION_DIR/tls/user" \
-            -x DVM_LIMITS="077 1024:- 0:- 100:- -:- -:-" -n 1 "${shows_limits[@]}")" = "$daemons_own" ]
-    )
-    [ "$(prun -x DVM_LIMITS=nonsense -n 1 "${shows_limits[@]}")" = "$daemons_own" ]
-}
-
-@test "a limit above the hard one of the daemon is that, and prun says so once" {
-    (ulimit -n 500 && start_dvm 1 --slots 4)
-    ulimit -Sn 600
-    run -0 --separate-stderr prun -n 4 sh -c 'ulimit -Sn'
-    [ "$output" = $'500\n500\n500\n500' ]
-    [ "$(grep -c 'hard limits of the daemon are lower than the limits here, ranks have: nofile 500$' <<< "$stderr")" -eq 1 ]
-}
-
-# --- tools inside a rank
-
-@test "prun, pstat and prte inside a rank find the rank's own DVM, whatever the user's environment says" {
-    local elsewhere=$BATS_TEST_TMPDIR/elsewhere
-    start_dvm 2 --slots 2
-    PATH=$bin:$PATH
-    local dir=$DVM_SESSION_DIR
-    [ "$(prun -n 1 prun -n 1 sh -c 'echo inner on $PMIX_HOSTNAME')" = "inner on node1" ]
-    [ "$(DVM_SESSION_DIR=$elsewhere prun --dvm "$dir" -x DVM_SESSION_DIR -n 1 prun -n 1 echo inner)" = inner ]
-    [ "$(prun -n 1 prun -n 1 prun -n 1 echo third)" = third ] # a rank of a rank's job
-    [[ "$(prun -n 1 pstat members)" == *node2* ]]
-    run -125 prun -n 1 prun --dvm "$elsewhere" -n 1 true # what is named counts
-    [[ "$output" == *"$elsewhere"* ]]
-    prun --dvm "$dir/2" -n 1 prun -n 1 true # submitted at a member
-    [ "$(prun -n 1 sh -c 'prte resize 1 > /dev/null; prun -n 1 echo smaller')" = smaller ]
-    run -122 prun -n 1 pterm # ends its own rank too
-    eventually no_daemons
-}
-
-@test "MPI: prun and mpirun inside a rank, before and after its MPI_Init" {
-    start_dvm 2 --slots 2
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    local inner
-    local -a inners=("$bin/prun -n 2")
-    [[ "$(mpirun --version 2> /dev/null)" != *"(Open MPI) 4"* ]] || inners+=("mpirun --oversubscribe -n 2")
-    for inner in "${inners[@]}"; do
-        [ "$(prun -n 1 sh -c "$inner $examples/mpi_hello" | grep -c '^hello from rank [01] of 2 ')" -eq 2 ]
-        run -0 prun -n 1 "$examples/mpi_nest" "$inner $examples/mpi_hello"
-        [ "$(grep -c '^hello from rank [01] of 2 ' <<< "$output")" -eq 2 ]
-    done
 }
 
 @test "pstat shows members, jobs and campaigns, and JSON as the control API" {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # A job that loses ranks: prun --rtos, its final text and its exit code, pstat.
 
-# shellcheck disable=SC2154  # set by lib.bash and bats
+# shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash and bats; each test is a process
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it
 
 bats_require_minimum_version 1.5.0
@@ -77,6 +77,7 @@ last_job() { view '.jobs[-1] | .state + ": " + .reason'; }
 
 # says_not_finalized RANK: the output is one line, which names the rank and what it has not called.
 says_not_finalized() {
+    # shellcheck disable=SC2027  # the rank is a pattern
     [[ "$output" == "prun: rank "$1" on node"+([0-9])" (vpid "+([0-9])") exited with code 0 "*"without MPI_Finalize (PMIx_Finalize): NotFinalized, pid "+([0-9]) ]]
 }
 

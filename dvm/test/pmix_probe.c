@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PMIx client for tests of the local DVM: does what its first argument says, and prints what came
  * of it. */
-#include "dvm/test/probe.h"
+#include "dvm/test/probe_event.h"
 
 #include <signal.h>
 
@@ -19,55 +19,6 @@ static const char *word_of(pmix_status_t rc)
     return word;
 }
 
-/* --- events */
-
-static struct {
-    int seen, ready, released;
-    pmix_status_t status, term;
-    pmix_proc_t affected;
-    char where[64];
-    int code;
-} event;
-
-static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                     size_t ninfo, pmix_info_t results[], size_t nresults,
-                     pmix_event_notification_cbfunc_fn_t cb, void *cbdata)
-{
-    (void)id, (void)source, (void)results, (void)nresults;
-    pthread_mutex_lock(&lock);
-    event.seen += status == PMIX_EVENT_JOB_END;
-    event.ready += status == PMIX_READY_FOR_DEBUG;
-    event.released += status == PMIX_DEBUGGER_RELEASE;
-    event.status = status;
-    for (size_t i = 0; i < ninfo; i++) {
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EVENT_AFFECTED_PROC))
-            event.affected = *info[i].value.data.proc;
-        if (PMIX_CHECK_KEY(&info[i], PMIX_EXIT_CODE))
-            event.code = info[i].value.data.integer;
-        if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_TERM_STATUS))
-            event.term = info[i].value.data.status;
-        if (PMIX_CHECK_KEY(&info[i], PMIX_BREAKPOINT))
-            snprintf(event.where, sizeof(event.where), "%s", info[i].value.data.string);
-    }
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&lock);
-    if (cb)
-        cb(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cbdata);
-}
-
-static void listen_to(pmix_status_t code)
-{
-    pmix_status_t rc = PMIx_Register_event_handler(&code, 1, NULL, 0, on_event, NULL, NULL);
-
-    if (rc < 0)
-        must(rc, "registering for an event");
-}
-
-static void await_event(void)
-{
-    await(&event.seen);
-}
-
 /* --- spawn N PROGRAM ARGUMENT…: "@pid" among the arguments is our own */
 
 static char **with_pid(char **argv)
@@ -80,11 +31,6 @@ static char **with_pid(char **argv)
             argv[i] = pid;
     }
     return argv;
-}
-
-static int number(const char *text)
-{
-    return (int)strtol(text, NULL, 10);
 }
 
 static pmix_status_t spawn(char **argv, char *child)
@@ -727,116 +673,6 @@ static int do_tool(char **argv)
     return 0;
 }
 
-/* --- hold URI|- exec|init|app RANK|* N PROGRAM ARGUMENT…: as a tool at that daemon, or as a
- * rank, spawns a job that stops, prints when it has stopped, waits for a line of input, and
- * continues it */
-
-static void join(const char *uri)
-{
-    pmix_info_t info;
-
-    if (strcmp(uri, "-") == 0) {
-        begin();
-        return;
-    }
-    PMIX_INFO_LOAD(&info, PMIX_SERVER_URI, uri, PMIX_STRING);
-    must(PMIx_tool_init(&me, &info, 1), "PMIx_tool_init");
-}
-
-static int leave(const char *uri)
-{
-    if (strcmp(uri, "-") == 0)
-        return end();
-    must(PMIx_tool_finalize(), "PMIx_tool_finalize");
-    return 0;
-}
-
-/* Named in each of the ways in which one can. */
-static void release(const char *nspace, char **argv)
-{
-    bool init = strcmp(argv[1], "init") == 0, all = strcmp(argv[2], "*") == 0;
-    pmix_info_t info[2];
-    pmix_proc_t proc;
-    pmix_data_array_t procs = {.type = PMIX_PROC, .size = 1, .array = &proc};
-
-    PMIX_LOAD_PROCID(&proc, nspace, all ? PMIX_RANK_WILDCARD : (pmix_rank_t)number(argv[2]));
-    if (!all)
-        PMIX_INFO_LOAD(&info[0], PMIX_EVENT_AFFECTED_PROCS, &procs, PMIX_DATA_ARRAY);
-    else
-        PMIX_INFO_LOAD(&info[0], init ? PMIX_EVENT_AFFECTED_PROC : PMIX_EVENT_CUSTOM_RANGE, &proc,
-                       PMIX_PROC);
-    PMIX_INFO_LOAD(&info[1], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
-    must(PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, NULL,
-                           init ? PMIX_RANGE_SESSION : PMIX_RANGE_CUSTOM, info, 2, NULL, NULL),
-         "release");
-}
-
-static void load_stop(pmix_info_t *info, const char *where, const char *which)
-{
-    const char *key = strcmp(where, "exec") == 0   ? PMIX_DEBUG_STOP_ON_EXEC
-                      : strcmp(where, "init") == 0 ? PMIX_DEBUG_STOP_IN_INIT
-                                                   : PMIX_DEBUG_STOP_IN_APP;
-    pmix_rank_t rank = (pmix_rank_t)number(which);
-
-    if (strcmp(which, "*") == 0)
-        PMIX_INFO_LOAD(info, key, NULL, PMIX_BOOL);
-    else
-        PMIX_INFO_LOAD(info, key, &rank, PMIX_PROC_RANK);
-}
-
-static int do_hold(char **argv)
-{
-    pmix_nspace_t child = "";
-    pmix_info_t info;
-    pmix_app_t app;
-    char line[16];
-
-    join(argv[0]);
-    listen_to(PMIX_EVENT_JOB_END);
-    listen_to(PMIX_READY_FOR_DEBUG);
-    load_stop(&info, argv[1], argv[2]);
-    PMIX_APP_CONSTRUCT(&app);
-    app.maxprocs = number(argv[3]);
-    app.cmd = argv[4];
-    app.argv = argv + 4;
-    must(PMIx_Spawn(&info, 1, &app, 1, child), "spawn");
-    await(&event.ready);
-    printf("ready: %s, at %s\n",
-           strcmp(child, event.affected.nspace) == 0 ? child : event.affected.nspace, event.where);
-    fflush(stdout);
-    if (!fgets(line, sizeof(line), stdin))
-        return 3;
-    release(child, argv);
-    await_event();
-    printf("ended with code %d after %d such events\n", event.code, event.ready);
-    return leave(argv[0]);
-}
-
-/* --- stops: where its job's attributes say; prints a line before and after */
-
-static int do_stops(char **argv)
-{
-    pmix_value_t *v = NULL;
-    pmix_proc_t job;
-    pmix_info_t info[2];
-
-    (void)argv;
-    begin();
-    PMIX_LOAD_PROCID(&job, me.nspace, PMIX_RANK_WILDCARD);
-    must(PMIx_Get(&job, PMIX_DEBUG_STOP_IN_APP, NULL, 0, &v), "PMIX_DEBUG_STOP_IN_APP");
-    if (!PMIX_CHECK_RANK(v->data.rank, me.rank))
-        return end();
-    listen_to(PMIX_DEBUGGER_RELEASE);
-    printf("stops\n");
-    fflush(stdout);
-    PMIX_INFO_LOAD(&info[0], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
-    PMIX_INFO_LOAD(&info[1], PMIX_BREAKPOINT, "here", PMIX_STRING);
-    must(PMIx_Notify_event(PMIX_READY_FOR_DEBUG, &me, PMIX_RANGE_RM, info, 2, NULL, NULL), "ready");
-    await(&event.released);
-    printf("goes on\n");
-    return end();
-}
-
 /* --- hello: calls PMIx_Init, says so, ends */
 
 static int do_hello(char **argv)
@@ -888,8 +724,6 @@ static const struct {
     {"again", do_again},
     {"survive", do_survive},
     {"tool", do_tool},
-    {"hold", do_hold},
-    {"stops", do_stops},
     {"hello", do_hello},
     {"alloc", do_alloc},
     {"tool-alloc", do_tool_alloc},
