@@ -173,6 +173,7 @@
     X(BOUND_UNTRIED, "no job that waits is tried when the size of the DVM changes")                \
     X(STUCK_HOLDS, "a job that cannot end its wait by itself is not passed")                       \
     X(PARENTS_FREE, "the slots of parents that wait for a spawn count as free later")              \
+    X(GROW_UNNEEDED, "a spawn that only a grow leaves slots for stays when the grow fails")        \
     X(CIRCLES_UNSEEN, "families that wait for each other are queued")                              \
     X(LOSS_ENDS_HELD, "the loss of a daemon ends held jobs that are mapped there")                 \
     X(OTHER_EPOCH_COUNTS, "a report about another epoch of a target counts for a shrink")          \

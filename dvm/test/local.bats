@@ -515,7 +515,7 @@ detached() {
     start_dvm 11 --slots 1
     for ((vpid = 1; vpid <= 11; vpid++)); do
         tr '\0' ' ' < "/proc/$(pgrep -nf "prted .*--session-dir $DVM_SESSION_DIR/$vpid ")/cmdline" > "$BATS_TEST_TMPDIR/words"
-        grep -q -- "--role member --vpid $vpid --cluster .*/$vpid --host-name node$vpid --address" "$BATS_TEST_TMPDIR/words"
+        grep -q -- "--role member --vpid $vpid --cluster .*/$vpid --dvm-dir $DVM_SESSION_DIR --host-name node$vpid --address" "$BATS_TEST_TMPDIR/words"
         [ "$(grep -c "wired as vpid $vpid," "$DVM_SESSION_DIR/$vpid/prted.log")" -eq 1 ]
     done
     [ "$(prun -n 11 sh -c 'echo "$PMIX_HOSTNAME"' | sort -uV | tr '\n' ' ')" = "$(printf 'node%d ' {1..11})" ]

@@ -121,6 +121,8 @@ static const struct {
                                  was late, since a later one had */
     {21, 17656367971588960, 63}, /* a leaving daemon waited for its link to the head, which
                                     nobody closed */
+    {22, 750000594, 0},          /* families waited for each other after the grow failed that they
+                                    needed */
 };
 
 static void seeds_that_once_failed_pass(void **state)

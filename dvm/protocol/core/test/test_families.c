@@ -134,6 +134,29 @@ c26_a_spawn_that_is_held_and_closes_a_circle_is_refused_when_the_fence_is_down(v
     dvm_free(d);
 }
 
+/* Both its first child that waits for slots and the one behind it need the grow. */
+static void c26_a_spawn_that_needs_a_grow_is_refused_when_the_grow_fails(void **state)
+{
+    struct dvm *d = dvm_new();
+    const struct sim_job *parent = submit_kin(d, 9, 4, "60000", "", 0), *first, *behind, *other;
+    uint32_t target = 4;
+    struct api_campaign_request r = {
+        .sequence = 1, .kind = API_KIND_GROW, .deadline_s = 2, .targets = &target, .ntargets = 1};
+
+    dvm_put_campaign(d->sim, "g", &r);
+    first = submit_kin(d, 10, 4, "1", parent->nspace, 0);
+    behind = submit_kin(d, 11, 4, "1", parent->nspace, 0);
+    other = submit_kin(d, 12, 4, "1", "", 0);
+    assert_false(first->done || behind->done || other->done);
+    sim_for(d->sim, 3000); /* nobody comes */
+    assert_true(first->done && behind->done);
+    assert_int_equal(first->exit_code, EXIT_CODE_NOT_LAUNCHED);
+    assert_non_null(strstr(first->text, "it needs the grow g, which has failed"));
+    assert_int_equal(behind->exit_code, EXIT_CODE_NOT_LAUNCHED);
+    assert_false(parent->done || other->done);
+    dvm_free(d);
+}
+
 /* The first child waits for a job that ends; then its parent ends, and the second one starts. */
 static void c26_a_spawn_waits_for_a_family_that_goes_on_by_itself(void **state)
 {
@@ -513,6 +536,7 @@ int main(void)
         cmocka_unit_test(c26_of_families_that_would_wait_for_each_other_the_youngest_is_refused),
         cmocka_unit_test(
             c26_a_spawn_that_is_held_and_closes_a_circle_is_refused_when_the_fence_is_down),
+        cmocka_unit_test(c26_a_spawn_that_needs_a_grow_is_refused_when_the_grow_fails),
         cmocka_unit_test(c26_a_spawn_waits_for_a_family_that_goes_on_by_itself),
         cmocka_unit_test(c26_jobs_pass_families_that_wait_for_each_other_since_a_shrink),
         cmocka_unit_test(c26_a_job_that_has_waited_passes_when_a_parent_begins_to_wait),

@@ -60,6 +60,9 @@ void jobs_steps(struct jobs *js);
 uint64_t jobs_next_deadline(const struct jobs *js); /* UINT64_MAX: none */
 /* Slots may have become free, or the DVM has another size: jobs that wait are tried again. */
 void jobs_kick(struct jobs *js);
+/* The job is spawned, and all slots that it could get in a DVM of `bound` members are held by jobs
+ * that wait for this one, or for other spawned jobs that could get none either. */
+bool job_queue_in_circle(struct jobs *js, const struct job *j, uint32_t bound);
 /* The fence is down: held jobs continue, or are mapped anew. */
 void jobs_release_held(struct jobs *js);
 /* A job has been held for JOB_HELD_MAX_MS, or it is not known yet which jobs run. */

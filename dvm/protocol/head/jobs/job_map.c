@@ -78,10 +78,10 @@ static uint64_t held_by(const struct jobs *js, uint64_t mark, uint32_t *used)
     return held;
 }
 
-bool job_map_has_hope(const struct jobs *js, const struct job *j, uint64_t mark)
+bool job_map_has_hope(const struct jobs *js, const struct job *j, uint64_t mark, uint32_t bound)
 {
     FREE_AUTO uint32_t *used = xcalloc(js->members->n + 1, sizeof(*used));
-    uint64_t maximum = slots_maximum(js->slots, size_bound_now(js->bound));
+    uint64_t maximum = slots_maximum(js->slots, bound);
     uint64_t held = held_by(js, mark, used);
     struct map map;
     uint32_t present;
@@ -203,10 +203,17 @@ static bool never_fits(const struct job *j, enum map_result r, uint64_t maximum,
            j->map.spec.nhosts;
 }
 
+void job_map_judge(struct jobs *js, struct job *j)
+{
+    if (!job_judged(j) && slots_maximum(js->slots, size_bound_now(js->bound)) != 0)
+        job_table_judge(js->table, j->kept,
+                        js->resize.grow_will_do(js->resize.arg, j) ? JOB_FITS_GROWN : JOB_FITS);
+}
+
 /* A job that was judged before, by another size of the DVM, waits until it has grown again. */
 static bool closes_circle(struct jobs *js, const struct job *j)
 {
-    return !job_judged(j) && job_queue_in_circle(js, j);
+    return !job_judged(j) && job_queue_in_circle(js, j, size_bound_now(js->bound));
 }
 
 static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint32_t present,
@@ -237,8 +244,7 @@ static void wait_or_fail(struct jobs *js, struct job *j, enum map_result r, uint
                  why->msg);
         return;
     }
-    if (!job_judged(j) && maximum != 0) /* without members there is no maximum */
-        job_table_judge(js->table, j->kept, JOB_FITS);
+    job_map_judge(js, j);
     wait_for_slots(j);
     job_step(js, j, JOB_EV_NO_SLOTS);
     j->due = false;
@@ -322,8 +328,7 @@ static bool may_wait_behind(struct jobs *js, struct job *j)
                  err.msg);
         return false;
     }
-    if (!job_judged(j) && maximum != 0)
-        job_table_judge(js->table, j->kept, JOB_FITS);
+    job_map_judge(js, j);
     return true;
 }
 

@@ -173,9 +173,6 @@ void job_show_map(struct jobs *js, struct job *j);
 struct job *job_queue_before(const struct jobs *js, const struct job *j); /* the first that waits */
 bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct job *j);
 void job_queue_mapped(struct jobs *js, const struct job *j);
-/* The job is spawned, and all slots that it could get are held by jobs that wait for this one, or
- * for other spawned jobs that could get none either. */
-bool job_queue_in_circle(struct jobs *js, const struct job *j);
 /* job_debug_stop.c */
 void job_debug_stop_prepare(struct job *j);                /* it has been mapped */
 void job_debug_stop_check(struct jobs *js, struct job *j); /* it may be READY_FOR_DEBUG now */
@@ -208,9 +205,12 @@ bool job_map_stale(const struct jobs *js, const struct job *j);
 bool job_map_fits(const struct jobs *js, const struct job *j); /* now */
 /* An earlier job waits for slots: this one waits too, unless it can never fit or must not wait. */
 void job_map_wait_behind(struct jobs *js, struct job *j, const struct job *first);
+/* A job that waits has been judged by the size of the DVM: it fits, or only with the grows that
+ * run. Without members it is judged later. */
+void job_map_judge(struct jobs *js, struct job *j);
 /* Whether the job fits when all jobs but those of the mark (0: none) have ended, or may fit when
  * the members of the present size have come. */
-bool job_map_has_hope(const struct jobs *js, const struct job *j, uint64_t mark);
+bool job_map_has_hope(const struct jobs *js, const struct job *j, uint64_t mark, uint32_t bound);
 /* job_send.c */
 void job_send_launch(struct jobs *js, struct job *j);
 /* Its launch to one of its nodes; -1 and a reason: it cannot be sent. */

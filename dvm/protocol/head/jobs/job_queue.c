@@ -14,7 +14,8 @@
  * shrink may be too large now; it waits until the DVM has grown. Any job may pass such a job.
  *
  * A spawned job whose family would wait for itself, or for families that wait for it, is not
- * queued (job_queue_in_circle()). Circles are closed by a new spawned job only, or by a shrink.
+ * queued (job_queue_in_circle()). Circles are closed by a new spawned job, by a shrink, or by a
+ * grow that fails and ends the jobs that need it (grow_atomic.c).
  *
  * Each time slots become free, all jobs that wait are tried again. The first one is mapped. For the
  * others one answer is computed, whether the first is stuck, so the cost grows with their number,
@@ -95,7 +96,8 @@ static bool is_stuck(struct jobs *js, const struct job *first)
     struct job_stuck *known = &js->stuck;
 
     if (known->number != first->kept->accepted.number || known->changes != js->changes) {
-        known->stuck = !job_map_has_hope(js, first, job_family_mark_waiting(js, false));
+        known->stuck = !job_map_has_hope(js, first, job_family_mark_waiting(js, false),
+                                         size_bound_now(js->bound));
         known->number = first->kept->accepted.number;
         known->changes = js->changes;
     }
@@ -112,7 +114,8 @@ bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct j
 
 /* One more of the spawned jobs that wait is known to start, since it fits when all jobs have ended
  * that wait for none. False: there is no other one, or too many have been looked at. */
-static bool find_starting(struct jobs *js, const struct job *j, uint64_t mark, unsigned *looks)
+static bool find_starting(struct jobs *js, const struct job *j, uint64_t mark, uint32_t bound,
+                          unsigned *looks)
 {
     bool found = false;
     struct job *k;
@@ -123,13 +126,13 @@ static bool find_starting(struct jobs *js, const struct job *j, uint64_t mark, u
             continue;
         if (++*looks > LOOKS_MAX)
             return false;
-        k->starts = job_map_has_hope(js, k, mark);
+        k->starts = job_map_has_hope(js, k, mark, bound);
         found = found || k->starts;
     }
     return found && *looks <= LOOKS_MAX;
 }
 
-bool job_queue_in_circle(struct jobs *js, const struct job *j)
+bool job_queue_in_circle(struct jobs *js, const struct job *j, uint32_t bound)
 {
     unsigned looks = 0;
     uint64_t mark;
@@ -143,9 +146,9 @@ bool job_queue_in_circle(struct jobs *js, const struct job *j)
     }
     do {
         mark = job_family_mark_waiting(js, true);
-        if (job_map_has_hope(js, j, mark))
+        if (job_map_has_hope(js, j, mark, bound))
             return false;
-    } while (find_starting(js, j, mark, &looks));
+    } while (find_starting(js, j, mark, bound, &looks));
     return looks <= LOOKS_MAX;
 }
 

@@ -92,9 +92,10 @@ void job_submit(struct jobs *js, uint32_t from, const struct msg_submit *m)
  * while the job is held cannot fail it. */
 static void judge_held(struct jobs *js, struct job *j)
 {
-    if (!job_judged(j) && slots_maximum(js->slots, size_bound_now(js->bound)) != 0 &&
-        job_map_has_hope(js, j, 0) && !job_queue_in_circle(js, j))
-        job_table_judge(js->table, j->kept, JOB_FITS);
+    uint32_t bound = size_bound_now(js->bound);
+
+    if (!job_judged(j) && job_map_has_hope(js, j, 0, bound) && !job_queue_in_circle(js, j, bound))
+        job_map_judge(js, j);
 }
 
 static void hold_job(struct jobs *js, struct job *j, enum job_held at)

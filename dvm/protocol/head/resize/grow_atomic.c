@@ -51,13 +51,19 @@ static bool lacks_members(const struct campaigns *cs, const struct job *j, uint3
     return maximum && job_slots_wanted(j) > maximum;
 }
 
+/* The same, or all slots that it could get are held by jobs that wait for it. */
+static bool needs_grow(const struct campaigns *cs, const struct job *j, uint32_t bound, bool hoped)
+{
+    return lacks_members(cs, j, bound, hoped) || job_queue_in_circle(cs->jobs, j, bound);
+}
+
 /* True if the job fits with the grows that run, and only with them. */
 bool grow_atomic_will_do(const struct campaigns *cs, const struct job *j)
 {
     if (job_map(j)->spec.nhosts == 0 && slots_maximum(cs->slots, size_bound_now(cs->bound)) == 0)
         return false; /* without members there is no maximum */
-    return lacks_members(cs, j, campaign_bound(cs, true), false) &&
-           !lacks_members(cs, j, size_bound_now(cs->bound), true);
+    return needs_grow(cs, j, campaign_bound(cs, true), false) &&
+           !needs_grow(cs, j, size_bound_now(cs->bound), true);
 }
 
 static void spare_waiters(struct campaigns *cs)
@@ -65,7 +71,7 @@ static void spare_waiters(struct campaigns *cs)
     struct job *j;
 
     for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
-        if (job_needs_grow(j) && !lacks_members(cs, j, campaign_bound(cs, true), false))
+        if (job_needs_grow(j) && !needs_grow(cs, j, campaign_bound(cs, true), false))
             job_clear_needs_grow(cs->jobs, j);
     }
 }
@@ -77,7 +83,7 @@ static void abort_waiters(struct campaigns *cs, const struct campaign *c)
     struct job *j;
 
     for (j = jobs_first(cs->jobs); j; j = job_next(j)) {
-        bool its_own = job_needs_grow(j) && lacks_members(cs, j, size_bound_now(cs->bound), true);
+        bool its_own = job_needs_grow(j) && needs_grow(cs, j, size_bound_now(cs->bound), true);
 
         if (!job_mapped(j) && its_own)
             job_fail(cs->jobs, j, JOB_EV_NEVER, EXIT_CODE_NOT_LAUNCHED,
