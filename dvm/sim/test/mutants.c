@@ -44,7 +44,7 @@ static const struct row rows[] = {
     {"beyond-limits", "asker-within-limits", 100, 0},
     {"tell-the-gone", "asker-told-once", 100, 0},
     {"kick-lost", "queue-moves", 100, 0},
-    {"kick-late", "queue-moves", 100, 100},
+    {"kick-late", "queue-moves", 100, 0},
     {"bound-untried", "queue-moves", 100, 0},
     {"parents-free", "nobody-parked-forever", 100, 300},
     {"keep-held", "nobody-parked-forever", 100, 0},
