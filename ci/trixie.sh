@@ -72,7 +72,7 @@ tests() {
     say "libpmix $(pkg-config --modversion pmix), Open MPI $(dpkg-query -W -f '${Version}' libopenmpi40)"
     ci/unit.sh "${bins[@]}"
     ci/docs.sh upcalls attributes # by this header
-    ci/bats.sh dvm/test/{strangers,pmix,spawn,publish,events,groups,hostile,hold,lost,still,cred,cleanup,map,local,alone,shell,growth,files}.bats \
+    ci/bats.sh dvm/test/{strangers,pmix,spawn,publish,events,groups,hostile,hold,lost,still,cred,cleanup,map,local,shell,growth,files}.bats \
         dvm/test/{queue,remote,outer,ends}.bats
 }
 

@@ -60,7 +60,7 @@ type_in() {
     type_in $'fg\n' "$bin/prun"
     type_in $'two\n' rank-says-two
     type_in $'\x04echo code=$?\n' code=0
-    type_in $'exit\n' exit
+    printf 'exit\n' >&"${terminal[1]}" # bash closes the descriptors of a coprocess that has ended
     wait "$pid"
 }
 
@@ -228,7 +228,7 @@ slowly() {
     [ "$output" = unset ]
 }
 
-@test "ranks have the limits that their daemon was started with, not its own raised ones" {
+@test "with --daemon-limits ranks have the limits that their daemon was started with, not its own raised ones" {
     local there
     there=$(
         ulimit -Sn 321 -Ss 7000 -St 5000
@@ -237,9 +237,9 @@ slowly() {
         cat /proc/self/limits
     )
     grep -q "^Max open files  *321 " <<< "$there"
-    run -0 prun -n 1 cat /proc/self/limits
+    run -0 prun --daemon-limits -n 1 cat /proc/self/limits
     diff <(echo "$there") <(echo "$output")
-    run -0 prun -n 2 --output tag cat /proc/self/limits # ranks that wait for each other
+    run -0 prun --daemon-limits -n 2 --output tag cat /proc/self/limits # ranks that wait for each other
     for rank in 0 1; do
         diff <(echo "$there") <(sed -n "s/^\[$rank\]<stdout>: //p" <<< "$output")
     done

@@ -105,7 +105,7 @@ END
     start_dvm 2 --slots 1
     local row
     local -a words
-    for row in "job 9:JOB FAILED TO LAUNCH" "job 2,9:JOB FAILED TO LAUNCH" "app 1-3:JOB FAILED TO LAUNCH" "job nobody:BAD PARAM" "job 2:5:BAD PARAM" "pmix.addhost 3:NOT SUPPORTED" "pmix.hostfile /f:NOT SUPPORTED" "job 2:JOB FAILED TO LAUNCH"; do
+    for row in "job 9:JOB FAILED TO LAUNCH" "job 2,9:JOB FAILED TO LAUNCH" "job nobody:BAD PARAM" "job 2:5:BAD PARAM" "pmix.addhost 3:NOT SUPPORTED" "pmix.hostfile /f:NOT SUPPORTED" "job 2:JOB FAILED TO LAUNCH"; do
         read -ra words <<< "${row%:*}"
         run prun -n 1 --host 1 "$probe" spawn-host "${words[@]}" 2 echo started
         [ "$status" -eq 0 ]

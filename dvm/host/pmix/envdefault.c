@@ -194,16 +194,17 @@ void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, 
     put_number(env, "OMPI_COMM_WORLD_LOCAL_SIZE", j->node_size[l->rank_node[rank]]);
     put_number(env, "OMPI_COMM_WORLD_LOCAL_RANK", j->ranks[rank].local_rank);
     put_number(env, "OMPI_COMM_WORLD_NODE_RANK", j->ranks[rank].local_rank);
-    if (p->needs_home)
-        put_default(env, "HOME", "/");
+    put_default(env, "HOME", p->home);
     put_variable(env, "DVM_SESSION_DIR", xasprintf("DVM_SESSION_DIR=%s", p->dvm_dir));
     put_apps(env, l);
     put_command(env, &l->spec.apps[l->rank_app[rank]]);
 }
 
-bool envdefault_needs_home(void)
+char *envdefault_home(void)
 {
-    return getpwuid(geteuid()) == NULL;
+    const struct passwd *user = getpwuid(geteuid());
+
+    return xstrdup(user ? user->pw_dir : "/");
 }
 
 bool envdefault_shares_host(const char *host)

@@ -207,7 +207,7 @@ struct pmix_srv {
     size_t nclients;    /* ranks that are connected */
     bool tools;         /* may attach: on a loopback port that asks for no secret */
     bool shares_host;   /* with other daemons, or possibly so */
-    bool needs_home;    /* the user has no entry in the password file */
+    char *home;         /* of a rank whose environment has none */
     bool only_loopback; /* there is no other network interface */
     /* Posted upcalls outlive pmix_srv_destroy(), since the loop does: the last one frees. */
     atomic_uint refs;
@@ -286,7 +286,7 @@ void jobclean_free_all(struct pmix_srv *p);
 /* envdefault.c: adds the variables that Open MPI needs and the user has not set. */
 void envdefault_add(char ***env, const struct pmix_srv *p, const struct job *j, uint32_t rank);
 bool envdefault_shares_host(const char *host); /* our node name is not the host's */
-bool envdefault_needs_home(void);
+char *envdefault_home(void); /* the user's, or "/" without an entry in the password file */
 bool envdefault_only_loopback(void);
 
 /* Values of an info array, whatever integer type the client chose. */

@@ -73,6 +73,7 @@ static void srv_unref(struct pmix_srv *p)
     free(p->host);
     free(p->session_dir);
     free(p->dvm_dir);
+    free(p->home);
     free(p);
 }
 
@@ -372,7 +373,7 @@ struct pmix_srv *pmix_srv_create(struct loop *loop, const struct pmix_srv_opts *
     p->ncpus = count_cpus();
     p->tools = getenv("DVM_PMIX_TOOLS") != NULL;
     p->shares_host = envdefault_shares_host(o->host);
-    p->needs_home = envdefault_needs_home();
+    p->home = envdefault_home();
     p->only_loopback = envdefault_only_loopback();
     p->run_on_thread = pmix_extend_run;
     p->pulls = &pmix_pulls_of_library;

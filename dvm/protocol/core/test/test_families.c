@@ -158,7 +158,7 @@ static void c26_a_spawn_that_needs_a_grow_is_refused_when_the_grow_fails(void **
 }
 
 /* The first child waits for a job that ends; then its parent ends, and the second one starts. */
-static void c26_a_spawn_waits_for_a_family_that_goes_on_by_itself(void **state)
+static void a_spawn_waits_for_a_family_that_goes_on_by_itself(void **state)
 {
     struct dvm *d = dvm_new();
     const struct sim_job *one = submit_kin(d, 9, 2, "5000", "", 0);
@@ -537,7 +537,7 @@ int main(void)
         cmocka_unit_test(
             c26_a_spawn_that_is_held_and_closes_a_circle_is_refused_when_the_fence_is_down),
         cmocka_unit_test(c26_a_spawn_that_needs_a_grow_is_refused_when_the_grow_fails),
-        cmocka_unit_test(c26_a_spawn_waits_for_a_family_that_goes_on_by_itself),
+        cmocka_unit_test(a_spawn_waits_for_a_family_that_goes_on_by_itself),
         cmocka_unit_test(c26_jobs_pass_families_that_wait_for_each_other_since_a_shrink),
         cmocka_unit_test(c26_a_job_that_has_waited_passes_when_a_parent_begins_to_wait),
         cmocka_unit_test(c25_a_process_controls_the_jobs_of_its_family_and_no_others),
