@@ -128,16 +128,17 @@ static void pause_shortly(void)
 /* The process id that is in the file, as soon as there is one. */
 static pid_t await_file(const char *what, unsigned rank)
 {
-    char path[256];
-    int pid = 0;
+    char path[256], line[16];
+    pid_t pid;
     FILE *f;
 
     name_file(path, sizeof(path), what, rank);
     while (!(f = fopen(path, "r")))
         pause_shortly();
-    if (fscanf(f, "%d", &pid) != 1)
+    if (!fgets(line, sizeof(line), f))
         abort();
     fclose(f);
+    pid = (pid_t)strtol(line, NULL, 10);
     return pid;
 }
 

@@ -206,7 +206,7 @@ static void answer_request(struct gather *g, uint64_t req, enum gather_outcome o
 
     act->gather.req = req;
     act->gather.outcome = outcome;
-    if (gather_is_good(outcome))
+    if (data && gather_is_good(outcome))
         buf_put_raw(&act->gather.data, data->data, data->len);
 }
 

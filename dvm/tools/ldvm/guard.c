@@ -39,7 +39,7 @@
 static void rename_process(char *const *args)
 {
     char *begin = program_invocation_name;
-    const char *end = begin + strlen(begin);
+    const char *end;
 
     program_invocation_short_name = "prte"; /* for messages */
     program_invocation_name = "prte";

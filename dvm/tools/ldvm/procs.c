@@ -225,7 +225,9 @@ static void read_peer(struct procs *p, struct procs_event *e)
 
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    *e = (struct procs_event){.kind = PROCS_PEER, .word = n == 1 ? word : 0};
+    if (n < 1)
+        word = 0;
+    *e = (struct procs_event){.kind = PROCS_PEER, .word = word};
     if (!e->word)
         (void)epoll_ctl(p->epoll, EPOLL_CTL_DEL, p->peer, NULL);
 }

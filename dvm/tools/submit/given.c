@@ -139,8 +139,10 @@ static char *next_word(char **rest, struct err *err)
     if (!*word)
         return NULL;
     for (; *at && (quote || !strchr(BLANKS, *at)); at++) {
-        if (quote ? *at == quote : *at == '\'' || *at == '"')
-            quote = quote ? '\0' : *at;
+        if (quote && *at == quote)
+            quote = '\0';
+        else if (!quote && (*at == '\'' || *at == '"'))
+            quote = *at;
         else
             *to++ = *at;
     }

@@ -87,17 +87,18 @@ static void dvm_free(struct dvm *d)
 static void contribute(struct dvm *d, uint32_t v)
 {
     static const uint32_t all[] = {1, 2, 3, 4, 5, 6, 7};
+    static const uint8_t every_rank[] = {0xff, 0xff, 0xff, 0xfe};
     char sig[96];
     size_t len = (size_t)snprintf(sig, sizeof(sig), "f%s", nspace_of(d)) + 1;
     struct gather_call call = {.req = d->places[v].begun++,
                                .sig = sig,
-                               .siglen = len + 4,
+                               .siglen = len + sizeof(every_rank),
                                .n = MEMBERS,
                                .vpids = all,
                                .data = "x",
                                .len = 1};
 
-    memcpy(sig + len, "\xff\xff\xff\xfe", 4);
+    memcpy(sig + len, every_rank, sizeof(every_rank));
     sim_clock(d->sim, v);
     core_gather(sim_core(d->sim, v), &call);
     sim_drain(d->sim, v);
