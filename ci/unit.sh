@@ -23,7 +23,7 @@ run_one() {
     local name=${1#build/asan/} log begun ms rc=0
     log=$out/${name//\//+}
     begun=${EPOCHREALTIME//[.,]/}
-    timeout --kill-after=5 300 "$1" > "$log" 2>&1 || rc=$?
+    timeout --kill-after=5 600 "$1" > "$log" 2>&1 || rc=$?
     ms=$(((${EPOCHREALTIME//[.,]/} - begun) / 1000))
     [ -z "$UNIT_TIMES" ] || note_time "$UNIT_TIMES/${name//\//+}" "$ms"
     {
