@@ -43,7 +43,7 @@ os.execv(sys.argv[1], sys.argv[1:])' \
     dir=$(echo "$apart"/dvm-run-*)
 }
 
-# What runs with the folder in its command line or in its environment; zombies have neither.
+# The processes that have the folder in their command line or in their environment; zombies have neither.
 apart_processes() { grep -laFf <(echo "$apart") /proc/[0-9]*/{cmdline,environ} 2> /dev/null | cut -d/ -f3 | sort -u | grep -vx $$; }
 nothing_apart() { [ -z "$(apart_processes)" ] && [ ! -e "$dir" ]; }
 

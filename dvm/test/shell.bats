@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # SPDX-License-Identifier: BSD-3-Clause
-# What a rank has of its user's shell: HOME, limits, umask; and of its daemon: the DVM that tools inside the rank find.
+# A rank takes HOME, limits and umask from its user's shell. Tools inside a rank find the rank's own DVM.
 
 # shellcheck disable=SC2154,SC2030,SC2031  # set by lib.bash and bats; each test is a process
 # shellcheck disable=SC2016  # what is for the ranks' shell, is for it

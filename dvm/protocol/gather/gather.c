@@ -305,7 +305,7 @@ static bool all_there(const struct gather *g, const struct gather_call *c)
 
 /* --- ranks that end instead of contributing */
 
-/* What the ranks here are that the signature names; bits. */
+/* The states of the ranks here that the signature names, as bits. */
 static unsigned ranks_here(const struct gather *g, const struct gather_key *key)
 {
     struct signature_name name;

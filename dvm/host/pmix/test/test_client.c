@@ -144,7 +144,7 @@ static void ranks_that_die_without_finalize_leave_nothing_behind(void **state)
     free(r.out);
 }
 
-/* What the server says of a rank that has exited with code 0. */
+/* The answers of the server about a rank that has exited with code 0. */
 static void assert_end_of(const char *client, const char *said, bool is_said)
 {
     struct pair_result r = pair_run_client(client, 1, 0);

@@ -162,7 +162,7 @@ static void a_caller_two_editions_away_is_told_so(void **state)
     scene_close(&s);
 }
 
-/* What the daemon answers on that link before it closes it. */
+/* The last answer of the daemon on that link, before it closes the link. */
 static void assert_told(struct scene *s, const uint8_t *data, size_t len, const char *text)
 {
     struct out_act act;
