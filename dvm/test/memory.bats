@@ -33,22 +33,17 @@ end_left() {
 }
 
 # make_bin FOLDER: prte, and beside it a prted that preloads the shim into the first head of a DVM, or its first member
-# (MEMORY_ROLE). That daemon is the child of a shell, which writes its exit code. `prte` does not know the shell, so it does not
-# kill it. The next head of the DVM has all memory.
+# (MEMORY_ROLE). The daemon, a child of its spawner, writes its exit code itself: prte kills what a DVM that failed leaves, also a shell
+# around the daemon. The next head of the DVM has all memory.
 make_bin() {
     mkdir -p "$1"
     cp "$(readlink -f "$bin/prte")" "$1/prte"
     cat > "$1/prted" << 'EOT'
 #!/usr/bin/env bash
-[[ " $* " == *" --role $MEMORY_ROLE "* ]] && mkfifo "$MEMORY_DIR/ended" 2> /dev/null || exec "$MEMORY_PRTED" "$@"
-setsid bash -c '
-    echo "$$" > "$MEMORY_DIR/pid"
-    code=0
-    LD_PRELOAD=$MEMORY_SHIM MEMORY_CALLS=$MEMORY_DIR/calls "$MEMORY_PRTED" "$@" 2> "$MEMORY_DIR/log" || code=$?
-    echo "$code" > "$MEMORY_DIR/code"
-    echo "$code" <> "$MEMORY_DIR/ended" >&0' prted "$@" &
-read -r code < "$MEMORY_DIR/ended"
-exit "$code"
+[[ " $* " == *" --role $MEMORY_ROLE "* ]] && mkdir "$MEMORY_DIR/first" 2> /dev/null || exec "$MEMORY_PRTED" "$@"
+echo "$$" > "$MEMORY_DIR/pid"
+export MEMORY_PID=$$ MEMORY_CODE=$MEMORY_DIR/code LD_PRELOAD=$MEMORY_SHIM MEMORY_CALLS=$MEMORY_DIR/calls
+exec "$MEMORY_PRTED" "$@" 2> "$MEMORY_DIR/log"
 EOT
     chmod +x "$1/prted"
 }
@@ -61,7 +56,7 @@ run_point() {
         timeout --kill-after=5 60 "$bin/prun" ${no_wait+--no-wait} -n 1 echo ran > "$MEMORY_DIR/job" 2>&1 || true
         timeout --kill-after=5 60 "$top/bin/prte" stop > "$MEMORY_DIR/stop" 2>&1 || true
     fi
-    timeout 30 tail --pid="$(cat "$MEMORY_DIR/pid")" -f /dev/null || true
+    timeout 30 tail --pid="$(cat "$MEMORY_DIR/pid")" -f /dev/null || touch "$MEMORY_DIR/hung"
     end_left "$DVM_SESSION_DIR"
 }
 
@@ -74,8 +69,8 @@ outcome() {
     0,0) [ "$(cat "$top/$1/job")" = ran ] && echo survived || echo "no job" ;;
     1,1) echo line ;;
     1,0) echo silent ;;
-    none,*) echo hung ;;
-    *) [ "$code" -ge 128 ] && echo signal || echo "exit $code, $lines lines" ;;
+    none,*) [ -e "$top/$1/hung" ] && echo hung || echo signal ;;
+    *) echo "exit $code, $lines lines" ;;
     esac
 }
 

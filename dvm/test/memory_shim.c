@@ -7,7 +7,8 @@
  * the file $MEMORY_CALLS, which must not exist before. It gets the calls that led to the allocation
  * that has failed, innermost first, each as "program +0xoffset" of the return address. If none has
  * failed, it gets the number of allocations when the process ends. The file is made once, so no
- * second process with the same variables fails.
+ * second process with the same variables fails. The file $MEMORY_CODE gets the exit code of the
+ * process $MEMORY_PID or of a child of it, if that exits; no file tells of a signal.
  *
  * Failures: with a file that cannot be made no allocation fails. */
 #include <dlfcn.h>
@@ -19,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FRAMES_MAX 48
@@ -81,11 +83,36 @@ static bool must_fail(void)
     return fd >= 0;
 }
 
+/* Whoever waits for the process may be gone, or may end by it. */
+static void write_code(int code, void *nothing)
+{
+    const char *path = getenv("MEMORY_CODE"), *text = getenv("MEMORY_PID");
+    pid_t pid = text ? (pid_t)strtol(text, NULL, 10) : 0;
+    int fd;
+
+    (void)nothing;
+    if (!path || (pid != getpid() && pid != getppid()))
+        return;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return;
+    dprintf(fd, "%d\n", code & 0xff);
+    close(fd);
+}
+
+void _exit(int status)
+{
+    write_code(status, NULL);
+    syscall(SYS_exit_group, status);
+    __builtin_unreachable();
+}
+
 __attribute__((constructor)) static void start_count(void)
 {
     const char *text = getenv("MEMORY_FAIL"), *only = getenv("MEMORY_PROGRAM");
     void *frame;
 
+    on_exit(write_code, NULL);
     stays = getenv("MEMORY_GONE");
     fail_at = text ? strtoul(text, NULL, 10) : 0;
     (void)backtrace(&frame, 1); /* loads what it needs: not in the midst of an allocation */
