@@ -68,6 +68,7 @@ static void job_decode(struct fields *f, struct api_dvm_job *j)
     j->id = fields_str(f, "id", API_NAME_MAX);
     j->state = (enum job_state)state_decode(f, job_state_of);
     j->reason = fields_str_or(f, "reason", API_TEXT_MAX, "");
+    j->waits_for = fields_str_or(f, "waitsFor", API_TEXT_MAX, "");
     j->ranks = (uint32_t)fields_u64_or(f, "ranks", UINT32_MAX, 0);
     j->vpids = fields_u32s_or_none(f, "vpids", MEMBERS_MAX, &j->nvpids);
     j->exit_code = (int)fields_i64_or(f, "exitCode", INT32_MIN, INT32_MAX, 0);
@@ -80,6 +81,7 @@ static json_t *job_encode(const struct api_dvm_job *j)
     fields_put_str(o, "id", j->id, API_NAME_MAX);
     fields_put_str(o, "state", job_state_word(j->state), STATE_MAX);
     fields_put_str(o, "reason", j->reason, API_TEXT_MAX);
+    fields_put_str(o, "waitsFor", j->waits_for, API_TEXT_MAX);
     fields_put_u64(o, "ranks", j->ranks);
     fields_put_u32s(o, "vpids", j->vpids, j->nvpids);
     fields_put_i64(o, "exitCode", j->exit_code);
@@ -280,6 +282,7 @@ void api_dvm_free(struct api_dvm *d)
     for (size_t i = 0; i < d->njobs; i++) {
         free(d->jobs[i].id);
         free(d->jobs[i].reason);
+        free(d->jobs[i].waits_for);
         free(d->jobs[i].vpids);
     }
     free(d->jobs);

@@ -38,7 +38,8 @@ struct api_dvm_member {
 struct api_dvm_job {
     char *id;
     enum job_state state;
-    char *reason; /* why it is held, queued or failed; "": no reason */
+    char *reason;    /* why it is held, queued or failed; "": no reason */
+    char *waits_for; /* what its ranks or daemons have waited for, for a while; "": nothing */
     uint32_t ranks;
     size_t nvpids;
     uint32_t *vpids; /* the daemons that it is mapped to */

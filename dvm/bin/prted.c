@@ -89,6 +89,7 @@ static const char usage_text[] =
     "  --help, --version\n"
     "\n"
     "It ends when the PMIx library has not answered for $DVM_PMIX_SILENT_MS (default 60000 ms).\n"
+    "What a job waits for is told after $DVM_WAIT_TOLD_MS (default 10000 ms).\n"
     "With $DVM_LAST_VPID it forks a member for each number from --vpid to that one, prints their\n"
     "numbers and processes, and ends. Both numbers have as many digits; --session-dir and\n"
     "--host-name end in the first one.\n"
@@ -337,15 +338,20 @@ static int parse_environment(struct cmdline *c, struct err *err)
 {
     const char *level = getenv("DVM_LOG_LEVEL");
     const char *silent = getenv("DVM_PMIX_SILENT_MS");
+    const char *told = getenv("DVM_WAIT_TOLD_MS");
     const char *last = getenv(FORKSERVER_LAST);
     const char *links = getenv("DVM_LINKS");
     uint64_t *ms = &c->o.pmix_silent_ms;
+    uint64_t *told_ms = &c->o.wait_told_ms;
     uint64_t n = 0;
 
     if (level && log_level_parse(level, &c->level) < 0)
         return err_set(err, "$DVM_LOG_LEVEL: \"%s\" is not allowed", level);
     if (silent && (parse_number("", silent, UINT32_MAX, ms, &(struct err){0}) < 0 || *ms == 0))
         return err_set(err, "$DVM_PMIX_SILENT_MS: \"%s\" is not allowed", silent);
+    if (told &&
+        (parse_number("", told, UINT32_MAX, told_ms, &(struct err){0}) < 0 || *told_ms == 0))
+        return err_set(err, "$DVM_WAIT_TOLD_MS: \"%s\" is not allowed", told);
     if (links && (parse_number("", links, DAEMON_LINKS_MAX, &n, &(struct err){0}) < 0 || n == 0))
         return err_set(err, "$DVM_LINKS: \"%s\" is not allowed", links);
     c->o.links = (uint32_t)n;

@@ -503,6 +503,7 @@ static int build_daemon(struct daemon *d, const struct spawner_handle *spawner, 
     d->host = host_create(&d->env, &d->parts);
     if (build_parts(d, spawner, &join_port, err) < 0)
         return -1;
+    d->parts.wait_told_ms = d->opts.wait_told_ms;
     host_join(d->host);
     watch_time_and_signals(d);
     if (write_ports(d, join_port, err) < 0)

@@ -30,6 +30,7 @@ struct daemon_opts {
     uint64_t reconnect_ms, ack_ms, orphan_ms; /* api/faults.h */
     uint64_t leave_ms;                        /* 0: the core's default */
     uint64_t pmix_silent_ms;                  /* 0: PMIX_SRV_SILENT_MS */
+    uint64_t wait_told_ms;                    /* 0: WAITS_TOLD_MS */
     uint32_t vpid;                            /* 0: the head */
     uint32_t slots, radix, size;
     uint32_t links; /* to the parent, up to DAEMON_LINKS_MAX; 0: one by each of its addresses */

@@ -35,6 +35,7 @@
 #include "dvm/host/services/queries.h"
 #include "dvm/host/services/questions.h"
 #include "dvm/host/services/resize_requests.h"
+#include "dvm/host/services/waits.h"
 
 #include <pmix_common.h>
 #include <stdlib.h>
@@ -58,6 +59,7 @@ struct host {
     struct credentials *credentials;
     struct resize_requests *resize_requests;
     struct pulled_output *pulled_output;
+    struct waits *waits;
 };
 
 /* --- connections: a daemon's certificate makes a peer, anything else a client */
@@ -311,6 +313,13 @@ static void on_output_over(const char *nspace, void *arg)
     pulled_output_over(h->pulled_output, nspace);
 }
 
+static void on_waits(const struct pmix_srv_wait *list, size_t n, void *arg)
+{
+    struct host *h = arg;
+
+    waits_seen(h->waits, list, n);
+}
+
 const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
                                                    .on_finalized = on_finalized,
                                                    .on_abort = on_abort,
@@ -335,6 +344,7 @@ const struct pmix_srv_upcalls host_pmix_upcalls = {.on_connected = on_connected,
                                                    .on_output_read = on_output_read,
                                                    .on_output_over = on_output_over,
                                                    .on_push = on_push,
+                                                   .on_waits = on_waits,
                                                    .on_silent = on_silent};
 
 /* --- other daemons */
@@ -361,6 +371,7 @@ static void handle_app_messages(struct host *h)
     queries_handle(h->queries, t);
     control_handle(h->control, t);
     calls_handle(h->calls, t);
+    waits_handle(h->waits, t);
 }
 
 /* --- output and input of jobs */
@@ -554,6 +565,9 @@ bool host_carry_out(struct host *h, const struct out_act *act)
         peers_close(h->peers, act->close.conn, act->close.flush);
         break;
     case OUT_LAUNCH:
+        waits_begin(h->waits);
+        ranks_act(h->ranks, act);
+        break;
     case OUT_TAKE_FILES:
     case OUT_DROP_FILES:
     case OUT_CREATE:
@@ -671,6 +685,8 @@ void host_join(struct host *h)
     h->resize_requests = resize_requests_create(env, h->parts->core, h->parts->pmix);
     h->pulled_output =
         pulled_output_create(env, h->parts->core, h->parts->pmix, h->parts->iof, jobs, &pulled_io);
+    h->waits =
+        waits_create(env, h->parts->core, h->parts->pmix, h->parts->odls, h->parts->wait_told_ms);
     handle_app_messages(h);
 }
 
@@ -703,6 +719,7 @@ void host_destroy(struct host *h)
     credentials_destroy(h->credentials);
     resize_requests_destroy(h->resize_requests);
     pulled_output_destroy(h->pulled_output);
+    waits_destroy(h->waits);
     peers_destroy(h->peers);
     free(h);
 }

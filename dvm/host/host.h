@@ -23,6 +23,7 @@ struct host_parts {
     struct ctl *ctl;
     struct iof *iof;
     struct files *files;
+    uint64_t wait_told_ms; /* waits_create() */
 };
 
 struct host;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A PMIx client for tests of ranks that end. end_probe WHAT HOW WHEN RANKS DIR: the last rank ends
  * HOW, all others do WHAT twice with all ranks of the job, and print the outcomes. WHEN "before":
- * it ends before they begin. "during": when the servers have the calls of all others. They find
- * each other by files in DIR: a rank that ends before PMIx_Init has nothing else. */
+ * it ends before they begin. "during": when the servers have the calls of all others; HOW "late":
+ * when the file DIR/go.0 is there too. They find each other by files in DIR: a rank that ends
+ * before PMIx_Init has nothing else. */
 #include "dvm/test/probe.h"
 
 #include <poll.h>
@@ -92,13 +93,39 @@ static pmix_status_t do_get(void)
     return PMIx_Get_nb(&all[size - 1], "never.put", NULL, 0, on_value, NULL);
 }
 
+static void on_found(pmix_status_t status, pmix_pdata_t data[], size_t ndata, void *cbdata)
+{
+    (void)data, (void)ndata, (void)cbdata;
+    answer(status);
+}
+
+/* What a late rank publishes before it ends. */
+static pmix_status_t do_lookup(void)
+{
+    static char *keys[] = {"last.word", NULL};
+    static pmix_info_t info;
+    int all = 0;
+
+    PMIX_INFO_LOAD(&info, PMIX_WAIT, &all, PMIX_INT);
+    return PMIx_Lookup_nb(keys, &info, 1, on_found, NULL);
+}
+
+static void publish(void)
+{
+    pmix_info_t info;
+    bool yes = true;
+
+    PMIX_INFO_LOAD(&info, "last.word", &yes, PMIX_BOOL);
+    must(PMIx_Publish(&info, 1), "publish");
+}
+
 static const struct {
     const char *name;
     pmix_status_t (*run)(void);
 } verbs[] = {{"fence", do_fence},     {"data", do_data},
              {"connect", do_connect}, {"disconnect", do_disconnect},
              {"group", do_group},     {"context", do_context},
-             {"get", do_get}};
+             {"get", do_get},         {"lookup", do_lookup}};
 
 /* --- files that the ranks leave for each other */
 
@@ -160,7 +187,11 @@ static int end_as(const char *how, bool during)
     leave_file("ends", 0);
     if (strcmp(how, "killed") == 0)
         raise(SIGKILL);
-    if (strcmp(how, "final") == 0)
+    if (strcmp(how, "late") == 0) {
+        (void)await_file("go", 0);
+        publish();
+    }
+    if (strcmp(how, "final") == 0 || strcmp(how, "late") == 0)
         end();
     _exit(0);
 }

@@ -24,6 +24,7 @@ enum app_kind {
     APP_NOTIFY_ALL,            /* to the head: an event for ranks of several daemons */
     APP_TOOL_HERE,             /* to the head: the sender has a tool, which is to get events */
     APP_CONTROL_ASK,           /* to the head: may this process control that job? */
+    APP_JOB_WAITS,             /* to the head: what a job waits for at the sender */
     APP_KINDS
 };
 
@@ -127,6 +128,15 @@ struct app_job_ask {
 void app_job_ask_encode(struct buf *b, const struct app_job_ask *m);
 int app_job_ask_decode(struct cur *c, struct app_job_ask *m) __attribute__((warn_unused_result));
 void app_job_ask_free(struct app_job_ask *m);
+
+struct app_job_waits { /* since edition 1; no question */
+    char *nspace;
+    char *text; /* up to WAIT_TEXT_MAX bytes; "": it waits for nothing any more */
+};
+void app_job_waits_encode(struct buf *b, const struct app_job_waits *m);
+int app_job_waits_decode(struct cur *c, struct app_job_waits *m)
+    __attribute__((warn_unused_result));
+void app_job_waits_free(struct app_job_waits *m);
 
 struct app_tool_here {
     uint64_t question;

@@ -380,6 +380,17 @@ void odls_output_pause(struct odls *o, const char *nspace, bool paused)
     }
 }
 
+void odls_each_paused(const struct odls *o, void (*on)(void *arg, const char *nspace), void *arg)
+{
+    const struct odls_job *j, *tmp;
+
+    HASH_ITER(hh, o->jobs, j, tmp)
+    {
+        if (j->paused)
+            on(arg, j->nspace);
+    }
+}
+
 void odls_clean_add(struct odls *o, uint64_t scope, unsigned flags, const char *path)
 {
     struct odls_send *s = odls_send_new(SPAWN_CMD_CLEAN_ADD);

@@ -87,6 +87,8 @@ size_t odls_stdin(struct odls *o, const char *nspace, uint32_t rank, const void 
 /* Stops and starts the reading of all output of one namespace (back pressure). Ranks that
  * odls_end() has named have their last output read all the same, some time after their end. */
 void odls_output_pause(struct odls *o, const char *nspace, bool paused);
+/* on() for each namespace whose output is not read now. */
+void odls_each_paused(const struct odls *o, void (*on)(void *arg, const char *nspace), void *arg);
 /* Paths to be removed, in scopes that the caller numbers. The spawner keeps them. It removes the
  * paths of a scope when the scope is run, or when the daemon has ended. Flags are those of
  * dvm/host/spawner/remove.h; the same path of the same kind again changes its flags. A scope is

@@ -106,6 +106,10 @@ static void run_data(struct pmix_srv *p, struct upcall *u)
 
     if (j && u->rank < j->launch->nranks)
         j->ranks[u->rank].tells_end = true;
+    if (u->text)
+        pmix_srv_request_waits(
+            p, req, u->nspace,
+            xasprintf("PMIx_Lookup: rank %u waits for the value \"%.64s\"", u->rank, u->text));
     if (p->up.on_data)
         p->up.on_data(req, u->op, u->data.data, u->data.len, p->arg);
     else
@@ -209,6 +213,7 @@ pmix_status_t data_on_lookup(const pmix_proc_t *proc, char **keys, const pmix_in
     buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_TIMEOUT, 0));
     buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_WAIT, 0));
     put_keys(&u->data, keys);
+    u->text = wait && keys && keys[0] ? xstrdup(keys[0]) : NULL;
     u->answer = (struct answer){.kind = ANSWER_LOOKUP, .cb.lookup = cb, .cbdata = cbdata};
     return post_packed(u, true);
 }

@@ -188,7 +188,14 @@ void watch_look(struct pmix_srv *p);
 /* PMIx_server_finalize(). False: it cannot be ended, its thread still runs. */
 bool watch_finalize(struct pmix_srv *p) __attribute__((warn_unused_result));
 
-struct req;
+/* A request of the library that waits for an answer. */
+struct req {
+    pmix_req id;
+    struct answer answer;
+    char *nspace; /* of the rank that waits, */
+    char *waits;  /* and for what; NULL: it is not told */
+    UT_hash_handle hh;
+};
 struct waiter;
 struct cleaning;
 struct pmix_srv {
@@ -234,6 +241,8 @@ struct pmix_srv {
 };
 /* Takes a->members, a->query, a->req_id. */
 pmix_req pmix_srv_add_request(struct pmix_srv *p, struct answer *a);
+/* What on_waits() tells of it, as long as it is not answered. Takes the text. */
+void pmix_srv_request_waits(struct pmix_srv *p, pmix_req req, const char *nspace, char *text);
 void query_free(struct query *q);
 void query_answer(const struct answer *a, int status, const void *data, size_t len);
 
@@ -248,6 +257,9 @@ void dataserve_free_ports(struct pmix_srv *p);
  * *out by PMIX_DATA_ARRAY_DESTRUCT. */
 int jobinfo_build(const struct pmix_srv *p, const struct job *j, pmix_data_array_t *out,
                   struct err *err) __attribute__((warn_unused_result));
+
+/* waits.c: on the library's thread; on_waits() follows. */
+void waits_collect(void *nothing);
 
 /* event.c: an event of this size has been delivered. */
 void event_out_done(struct pmix_srv *p, size_t len);

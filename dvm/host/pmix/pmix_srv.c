@@ -26,12 +26,6 @@
 #include <string.h>
 #include <unistd.h>
 
-struct req {
-    pmix_req id;
-    struct answer answer;
-    UT_hash_handle hh;
-};
-
 /* The library's module table carries no argument of ours, and there is one library per process:
  * an upcall finds the server by this pointer. It is set before the library's thread starts, and
  * cleared after that thread has ended or was given up. */
@@ -170,6 +164,15 @@ pmix_req pmix_srv_add_request(struct pmix_srv *p, struct answer *a)
     return r->id;
 }
 
+void pmix_srv_request_waits(struct pmix_srv *p, pmix_req req, const char *nspace, char *text)
+{
+    struct req *r;
+
+    HASH_FIND(hh, p->reqs, &req, sizeof(req), r);
+    r->nspace = xstrdup(nspace);
+    r->waits = text;
+}
+
 static void answer_modex(const struct answer *a, int status, const void *data, size_t len)
 {
     /* The library reads it later, on its thread, and then calls free(). */
@@ -194,6 +197,8 @@ static void req_free(struct req *r)
     free(r->answer.members);
     free(r->answer.req_id);
     query_free(r->answer.query);
+    free(r->nspace);
+    free(r->waits);
     free(r);
 }
 
@@ -284,8 +289,19 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
     g = xmalloc(sizeof(*g));
     *g = (struct given){.answer = r->answer, .status = status, .len = len};
     g->data = len ? memcpy(xmalloc(len), data, len) : NULL;
+    free(r->nspace);
+    free(r->waits);
     free(r);
     handback_post(p, give_answer, given_free, g);
+}
+
+static void drop_nothing(void *arg)
+{
+}
+
+void pmix_srv_look(struct pmix_srv *p)
+{
+    handback_post(p, waits_collect, drop_nothing, NULL);
 }
 
 /* Adds the topology as one more attribute, which the library keeps as it is: an info list would

@@ -61,6 +61,12 @@ struct pmix_srv_data_ask {
     size_t len;
 };
 
+/* What a job with ranks here waits for. */
+struct pmix_srv_wait {
+    char *nspace, *text;
+};
+#define PMIX_SRV_WAITS_MAX 1024
+
 /* All are called on the loop's thread. Data is borrowed for the call. Opaque `blob`s are packed by
  * this module and understood by its peer on another daemon. */
 struct pmix_srv_upcalls {
@@ -136,6 +142,8 @@ struct pmix_srv_upcalls {
      * is room for more. */
     void (*on_push)(pmix_req req, const struct pmix_srv_proc *from, const struct pmix_srv_proc *to,
                     const void *data, size_t len, bool end, void *arg);
+    /* The answer to pmix_srv_look(). */
+    void (*on_waits)(const struct pmix_srv_wait *list, size_t n, void *arg);
     /* The library has requests and answers none any more: the daemon has to end. Called once. */
     void (*on_silent)(const char *why, void *arg);
 };
@@ -223,6 +231,8 @@ void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,
 bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_proc *owner,
                      const char *nspace, uint32_t rank, int stream, const void *data, size_t len);
 void pmix_srv_output_over(struct pmix_srv *p, const char *nspace);
+/* Asks what the jobs here wait for now: on_waits() follows, unless the library ends before. */
+void pmix_srv_look(struct pmix_srv *p);
 /* A job has ended: answers the lookups of its ranks that wait. */
 void pmix_srv_job_over(struct pmix_srv *p, const char *nspace);
 /* Events of the DVM for processes that have registered for their codes: the end of a job to all

@@ -193,6 +193,8 @@ static void run_resize(struct pmix_srv *p, struct upcall *u)
 
     u->answer.req_id = xstrdup(u->resize.req_id);
     req = pmix_srv_add_request(p, &u->answer);
+    pmix_srv_request_waits(p, req, u->nspace,
+                           xasprintf("rank %u waits for another size of the DVM", u->rank));
     if (p->up.on_resize)
         p->up.on_resize(req, &ask, u->text ? u->text : "", p->arg);
     else

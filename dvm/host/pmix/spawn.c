@@ -306,5 +306,7 @@ static void run_spawn(struct pmix_srv *p, struct upcall *u)
             }
         }
     }
+    pmix_srv_request_waits(p, req, u->spec.parent_nspace,
+                           xasprintf("spawn: rank %u waits for its job", rank));
     p->up.on_spawn(req, &u->spec, u->text, p->arg);
 }

@@ -120,6 +120,13 @@ void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait
 void core_rank_ended(struct core *c, const char *nspace, uint32_t rank);
 /* It has, and the PMIx server reports nothing more of it: collectives do not wait for it. */
 void core_rank_left(struct core *c, const char *nspace, uint32_t rank);
+/* on() for what a job here waits for, as far as the core knows it; more than one per job.
+ * Returns the number of jobs here. */
+size_t core_waits(const struct core *c, void (*on)(void *arg, const char *nspace, const char *text),
+                  void *arg);
+/* Head only: the daemon `from`, which has ranks of the job, says what they wait for; "": for
+ * nothing. */
+void core_job_waits(struct core *c, uint32_t from, const char *nspace, const char *text);
 /* True if it has left, or its job has ended here. */
 bool core_has_left(const struct core *c, const char *nspace, uint32_t rank);
 /* PMIx_Abort by a local rank. */

@@ -103,6 +103,14 @@ enum job_control core_job_control(const struct core *c, uint32_t from, const cha
     return core_is_head(c) ? head_job_control(c->head, from, asker, target) : JOB_CONTROL_UNKNOWN;
 }
 
+void core_job_waits(struct core *c, uint32_t from, const char *nspace, const char *text)
+{
+    if (!core_is_head(c))
+        return;
+    head_job_waits(c->head, from, nspace, text);
+    core_settle(c);
+}
+
 enum store_result core_published_serve(struct core *c, uint32_t from, const struct published_ask *a,
                                        struct buf *answer)
 {

@@ -84,6 +84,20 @@ size_t gather_early(const struct gather *g)
     return g->early.n;
 }
 
+void gather_awaited(const struct gather *g,
+                    void (*on)(void *arg, char kind, const char *nspace, uint32_t rank), void *arg)
+{
+    const struct gather_op *op, *tmp;
+    struct signature_name name;
+
+    HASH_ITER(hh, g->ops.list, op, tmp)
+    {
+        for (size_t at = 0;
+             !op->started && signature_next(op->key->sig, op->key->siglen, &at, &name);)
+            on(arg, (char)op->key->sig[0], name.nspace, name.rank);
+    }
+}
+
 void gather_destroy(struct gather *g)
 {
     if (!g)

@@ -663,6 +663,11 @@ enum job_control head_job_control(const struct head *h, uint32_t from, const cha
     return job_family_control(h->jobs, from, asker, target);
 }
 
+void head_job_waits(struct head *h, uint32_t from, const char *nspace, const char *text)
+{
+    job_waits_report(h->jobs, from, nspace, text);
+}
+
 enum store_result head_published_serve(struct head *h, const struct published_ask *a,
                                        struct buf *answer)
 {

@@ -120,6 +120,16 @@ static const char *state_shown(const struct api_dvm_job *j)
     return j->state == JOB_VM_READY && j->reason[0] ? "QUEUED" : job_state_word(j->state);
 }
 
+static void reason_cell(struct table *t, const struct api_dvm_job *j)
+{
+    const char *both = j->reason[0] && j->waits_for[0] ? "; " : "";
+
+    if (j->reason[0] || j->waits_for[0])
+        table_cell(t, "%s%s%s", j->reason, both, j->waits_for);
+    else
+        table_cell(t, "-");
+}
+
 void show_jobs(const struct api_dvm *d, FILE *out)
 {
     static const char *const heads[] = {"JOB", "STATE", ">RANKS", "VPIDS", ">EXIT", "REASON", NULL};
@@ -134,7 +144,7 @@ void show_jobs(const struct api_dvm *d, FILE *out)
         table_cell(t, j->ranks ? "%u" : "-", j->ranks);
         table_cell(t, "%s", vpids);
         table_cell(t, job_state_over(j->state) ? "%d" : "-", j->exit_code);
-        table_cell(t, "%s", j->reason[0] ? j->reason : "-");
+        reason_cell(t, j);
     }
     table_print(t, out);
     table_destroy(t);

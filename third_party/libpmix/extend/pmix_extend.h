@@ -34,6 +34,15 @@ pmix_status_t pmix_extend_pull_deliver(size_t at, pmix_iof_channel_t channel,
  * been, all that the process had sent was read before. */
 bool pmix_extend_is_connected(const pmix_proc_t *rank);
 
+/* A rank here that others wait for: 'f' in a fence, 'c' a connect, 'd' a disconnect, 'g' a group,
+ * which `by` has called and the rank has not; 'm': for data that it has not committed, `by` is not
+ * known. */
+struct pmix_extend_wait {
+    char what;
+    pmix_proc_t rank, by;
+};
+void pmix_extend_waits(void (*on)(const struct pmix_extend_wait *w, void *arg), void *arg);
+
 /* The other end of a TCP connection within this network namespace, as the kernel's socket tables
  * have it: the user of the process, and the number of its socket. 0, or -1 if the peer is elsewhere
  * or has closed its end. The second one reads /proc only, as the first does where sock_diag is not

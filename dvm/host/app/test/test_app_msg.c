@@ -94,6 +94,15 @@ static int decode_control_ask(struct cur *c)
     return rc;
 }
 
+static int decode_job_waits(struct cur *c)
+{
+    struct app_job_waits m;
+    int rc = app_job_waits_decode(c, &m);
+
+    app_job_waits_free(&m);
+    return rc;
+}
+
 static int decode_call(struct cur *c)
 {
     struct app_call m;
@@ -155,6 +164,9 @@ static void encode_sample(struct buf *b, enum app_kind kind)
     case APP_CONTROL_ASK:
         app_control_ask_encode(b, &(struct app_control_ask){QUESTION, nspace, nspace});
         break;
+    case APP_JOB_WAITS:
+        app_job_waits_encode(b, &(struct app_job_waits){nspace, nspace});
+        break;
     case APP_KINDS:
         fail();
     }
@@ -166,7 +178,8 @@ static int (*const decoders[APP_KINDS])(struct cur *c) = {
     [APP_QUERY_ASK] = decode_query_ask, [APP_SIGNAL_ASK] = decode_signal_ask,
     [APP_JOB_ASK] = decode_job_ask,     [APP_CALL] = decode_call,
     [APP_REPLY] = decode_reply,         [APP_NOTIFY_ALL] = decode_notify_all,
-    [APP_TOOL_HERE] = decode_tool_here, [APP_CONTROL_ASK] = decode_control_ask};
+    [APP_TOOL_HERE] = decode_tool_here, [APP_CONTROL_ASK] = decode_control_ask,
+    [APP_JOB_WAITS] = decode_job_waits};
 
 /* An exact copy on the heap, so that ASan sees a read past the end. */
 static int decode_exactly(enum app_kind kind, const void *data, size_t len)

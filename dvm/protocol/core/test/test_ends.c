@@ -177,10 +177,43 @@ static void ranks_end_at_any_moment_and_nobody_waits_for_them(void **state)
     }
 }
 
+static void note_wait(void *arg, const char *nspace, const char *text)
+{
+    snprintf(arg, 64, "%s", text);
+}
+
+/* What vpid v says that the job waits for there; it has one job. */
+static void assert_waits(struct dvm *d, uint32_t v, const char *text)
+{
+    char told[64] = "";
+
+    assert_int_equal(core_waits(sim_core(d->sim, v), note_wait, told), 1);
+    assert_string_equal(told, text);
+}
+
+static void a_daemon_tells_which_ranks_here_others_wait_for(void **state)
+{
+    struct dvm *d = dvm_new(1);
+
+    for (uint32_t v = 1; v < MEMBERS; v++) {
+        assert_waits(d, v, "");
+        contribute(d, v);
+    }
+    sim_for(d->sim, 2000);
+    for (uint32_t v = 1; v < MEMBERS; v++)
+        assert_waits(d, v, "");
+    assert_waits(d, MEMBERS, "fence: other daemons wait for rank 6");
+    contribute(d, MEMBERS);
+    sim_for(d->sim, 2000);
+    assert_waits(d, MEMBERS, "");
+    dvm_free(d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_end_at_any_moment_and_nobody_waits_for_them),
+        cmocka_unit_test(a_daemon_tells_which_ranks_here_others_wait_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,7 @@ void job_free(struct job *j)
     free(j->news);
     free(j->map.nspace);
     free(j->reason);
+    job_waits_free(j);
     free(j);
 }
 
@@ -223,6 +224,13 @@ static uint32_t *stdin_vpids(const struct job *j, size_t *n)
     return list;
 }
 
+static const char *reason_told(const struct job *j)
+{
+    if (j->nwaits)
+        return job_waits_text(j);
+    return j->kept->state == JOB_RUNNING && j->kept->map.note ? j->kept->map.note : j->reason;
+}
+
 static void tell_state(struct jobs *js, const struct job *j, enum job_state state)
 {
     FREE_AUTO uint32_t *vpids = NULL;
@@ -230,9 +238,7 @@ static void tell_state(struct jobs *js, const struct job *j, enum job_state stat
                     .job_state = {.nspace = j->map.nspace,
                                   .client = j->kept->accepted.submit_client,
                                   .state = state,
-                                  .reason = j->kept->state == JOB_RUNNING && j->kept->map.note
-                                                ? j->kept->map.note
-                                                : j->reason}};
+                                  .reason = (char *)reason_told(j)}};
 
     if (state == JOB_STARTED)
         vpids = stdin_vpids(j, &m.job_state.nstdin);

@@ -173,6 +173,7 @@ static void view_job(const struct job *j, struct api_dvm_job *x)
     x->id = xstrdup(j->map.nspace);
     x->state = (enum job_state)j->kept->state;
     x->reason = xstrdup(j->reason);
+    x->waits_for = xstrdup(job_waits_text(j));
     x->ranks = j->map.nranks;
     x->exit_code = j->kept->result.exit_code;
     x->vpids = xcalloc(j->map.nnodes + 1, sizeof(*x->vpids));
@@ -185,6 +186,7 @@ static void view_past(const struct jobs *js, const struct job_past *past, struct
     x->id = job_name(js, past->number);
     x->state = ended_state(past->failure);
     x->reason = xstrdup(past->reason);
+    x->waits_for = xstrdup("");
     x->ranks = past->nranks;
     x->exit_code = past->exit_code;
     x->vpids = xcalloc(past->nvpids + 1, sizeof(*x->vpids));

@@ -21,6 +21,12 @@ struct job_daemon { /* a node of the map */
     uint32_t nstopped; /* ranks that are stopped for a debugger */
 };
 
+struct job_wait { /* what a daemon says that the ranks there wait for */
+    uint32_t vpid;
+    char *text;
+};
+#define JOB_WAITS_MAX 8
+
 struct job {
     /* Number, submitter, specification, map, progress, state and result (borrowed). The daemon and
      * client that submitted it are notified of acceptance, states and end. Its output goes to the
@@ -54,7 +60,9 @@ struct job {
     struct msg_rank *news;
     uint64_t told_ms; /* time of the last report to others */
     char *reason;
-    bool timed_out;   /* its time limit has passed, and it was ended for that */
+    size_t nwaits;
+    struct job_wait waits[JOB_WAITS_MAX]; /* the longest first */
+    bool timed_out;                       /* its time limit has passed, and it was ended for that */
     bool unexplained; /* a former head was ending it, and why is not known yet */
     UT_hash_handle hh;
     struct job *next, *prev;
@@ -173,6 +181,10 @@ void job_show_map(struct jobs *js, struct job *j);
 struct job *job_queue_before(const struct jobs *js, const struct job *j); /* the first that waits */
 bool job_queue_may_pass(struct jobs *js, const struct job *first, const struct job *j);
 void job_queue_mapped(struct jobs *js, const struct job *j);
+/* job_waits.c */
+const char *job_waits_text(const struct job *j); /* "": the job waits for nothing */
+void job_waits_node_gone(struct jobs *js, struct job *j, uint32_t vpid);
+void job_waits_free(struct job *j);
 /* job_debug_stop.c */
 void job_debug_stop_prepare(struct job *j);                /* it has been mapped */
 void job_debug_stop_check(struct jobs *js, struct job *j); /* it may be READY_FOR_DEBUG now */

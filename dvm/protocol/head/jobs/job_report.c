@@ -227,6 +227,7 @@ void job_exited(struct jobs *js, uint32_t from, const struct msg_ranks *m)
 static void after_node_gone(struct jobs *js, struct job *j, int node)
 {
     js->changes++;
+    job_waits_node_gone(js, j, j->map.nodes[node].vpid);
     job_debug_stop_node_over(js, j, node);
     check_over(js, j);
     job_ready_check(js, j);
