@@ -81,14 +81,38 @@ static void app_of(const pmix_app_t *from, struct job_app *to)
     to->nprocs = from->maxprocs > 0 ? (uint32_t)from->maxprocs : 1;
 }
 
-/* The syntax of prun's options. */
-static bool map_of(const pmix_info_t *info, size_t n, struct job_spec *spec)
-{
-    const char *map_by = info_str(info, n, PMIX_MAPBY);
-    const char *rank_by = info_str(info, n, PMIX_RANKBY);
-    const char *bind_to = info_str(info, n, PMIX_BINDTO);
+struct request {
+    const pmix_info_t *info;
+    size_t ninfo;
+    const pmix_app_t *apps;
+    size_t napps;
+};
 
-    return (!map_by || policy_map_by(map_by, spec, NULL) == 0) &&
+/* What holds for a job as a whole may be said for the job, or for each of its programs alike.
+ * False: they differ. NULL: nothing was said. */
+static bool word_of(const struct request *r, const char *key, const char **word)
+{
+    const char *of_job = info_str(r->info, r->ninfo, key);
+
+    for (size_t i = 0; i < r->napps; i++) {
+        const char *own = info_str(r->apps[i].info, r->apps[i].ninfo, key);
+        const char *said = own ? own : of_job;
+
+        if (i > 0 && (!said != !*word || (said && strcmp(said, *word) != 0)))
+            return false;
+        *word = said;
+    }
+    return true;
+}
+
+/* The syntax of prun's options. */
+static bool map_of(const struct request *r, struct job_spec *spec)
+{
+    const char *map_by = NULL, *rank_by = NULL, *bind_to = NULL;
+
+    return word_of(r, PMIX_MAPBY, &map_by) && word_of(r, PMIX_RANKBY, &rank_by) &&
+           word_of(r, PMIX_BINDTO, &bind_to) &&
+           (!map_by || policy_map_by(map_by, spec, NULL) == 0) &&
            (!rank_by || policy_rank_by(rank_by, spec, NULL) == 0) &&
            (!bind_to || policy_bind_to(bind_to, spec, NULL) == 0) && policy_check(spec, NULL) == 0;
 }
@@ -165,41 +189,41 @@ static bool hosts_are_ours(const pmix_info_t *info, size_t n)
            !info_find(info, n, PMIX_HOSTFILE);
 }
 
-/* The names as given: the daemon finds out which members they are. A job has one list of hosts,
- * so its programs cannot differ. */
-static pmix_status_t hosts_of(const pmix_info_t *info, size_t ninfo, const pmix_app_t *apps,
-                              size_t napps, char **hosts)
+static bool has_bad_hosts(const pmix_info_t *info, size_t n)
 {
-    const char *of_job = info_str(info, ninfo, PMIX_HOST);
+    return info_find(info, n, PMIX_HOST) && !info_str(info, n, PMIX_HOST);
+}
 
-    if (info_find(info, ninfo, PMIX_HOST) && !of_job)
-        return PMIX_ERR_BAD_PARAM;
-    if (!hosts_are_ours(info, ninfo))
-        return PMIX_ERR_NOT_SUPPORTED;
-    for (size_t i = 0; i < napps; i++) {
-        const char *own = info_str(apps[i].info, apps[i].ninfo, PMIX_HOST);
-        const char *list = own ? own : of_job;
+/* The names as given: the daemon finds out which members they are. */
+static pmix_status_t hosts_of(const struct request *r, char **hosts)
+{
+    bool bad = has_bad_hosts(r->info, r->ninfo);
+    bool ours = hosts_are_ours(r->info, r->ninfo);
+    const char *list = NULL;
 
-        if (info_find(apps[i].info, apps[i].ninfo, PMIX_HOST) && !own)
-            return PMIX_ERR_BAD_PARAM;
-        if (!hosts_are_ours(apps[i].info, apps[i].ninfo))
-            return PMIX_ERR_NOT_SUPPORTED;
-        if (i > 0 && (!list != !*hosts || (list && strcmp(list, *hosts) != 0)))
-            return PMIX_ERR_NOT_SUPPORTED;
-        if (i == 0 && list)
-            *hosts = xstrdup(list);
+    for (size_t i = 0; i < r->napps; i++) {
+        bad |= has_bad_hosts(r->apps[i].info, r->apps[i].ninfo);
+        ours &= hosts_are_ours(r->apps[i].info, r->apps[i].ninfo);
     }
+    if (bad)
+        return PMIX_ERR_BAD_PARAM;
+    if (!ours || !word_of(r, PMIX_HOST, &list))
+        return PMIX_ERR_NOT_SUPPORTED;
+    *hosts = list ? xstrdup(list) : NULL;
     return PMIX_SUCCESS;
 }
 
-static pmix_status_t spec_of(const pmix_proc_t *proc, const pmix_info_t *info, size_t ninfo,
-                             const pmix_app_t *apps, size_t napps, struct job_spec *spec)
+static pmix_status_t spec_of(const pmix_proc_t *proc, const struct request *r,
+                             struct job_spec *spec)
 {
+    const pmix_info_t *info = r->info;
+    const pmix_app_t *apps = r->apps;
+    size_t ninfo = r->ninfo, napps = r->napps;
     pmix_status_t rc;
 
     if (napps == 0 || napps > JOB_APPS_MAX)
         return PMIX_ERR_BAD_PARAM;
-    if (!map_of(info, ninfo, spec))
+    if (!map_of(r, spec))
         return PMIX_ERR_NOT_SUPPORTED;
     rc = policy_of(info, ninfo, spec);
     if (rc == PMIX_SUCCESS)
@@ -236,14 +260,15 @@ pmix_status_t spawn_on_request(const pmix_proc_t *proc, const pmix_info_t info[]
                                const pmix_app_t apps[], size_t napps, pmix_spawn_cbfunc_t cb,
                                void *cbdata)
 {
+    const struct request r = {info, ninfo, apps, napps};
     struct upcall *u = pmix_srv_upcall_new(run_spawn);
     pmix_status_t rc;
 
     if (!u)
         return PMIX_ERR_INIT;
-    rc = spec_of(proc, info, ninfo, apps, napps, &u->spec);
+    rc = spec_of(proc, &r, &u->spec);
     if (rc == PMIX_SUCCESS)
-        rc = hosts_of(info, ninfo, apps, napps, &u->text);
+        rc = hosts_of(&r, &u->text);
     if (rc != PMIX_SUCCESS) {
         pmix_srv_upcall_free(u);
         return rc;

@@ -54,7 +54,8 @@ static void spawn_policies(const pmix_app_t *app)
     }
 }
 
-/* Hosts of the ranks: values that a job as a whole cannot have, or that no DVM can give. */
+/* Hosts and places of the ranks: values that a job as a whole cannot have, or that no DVM can give.
+ */
 static void spawn_hosts(const pmix_app_t *one)
 {
     static const struct {
@@ -65,7 +66,11 @@ static void spawn_hosts(const pmix_app_t *one)
                 {PMIX_HOSTFILE, "/f", "/f", PMIX_ERR_NOT_SUPPORTED},
                 {PMIX_HOST, "node1", "node2", PMIX_ERR_NOT_SUPPORTED},
                 {PMIX_HOST, "node1", NULL, PMIX_ERR_NOT_SUPPORTED},
-                {PMIX_HOST, NULL, "node1", PMIX_ERR_NOT_SUPPORTED}};
+                {PMIX_HOST, NULL, "node1", PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_MAPBY, "node", "slot", PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_MAPBY, "no-such-word", "no-such-word", PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_RANKBY, "node", NULL, PMIX_ERR_NOT_SUPPORTED},
+                {PMIX_BINDTO, NULL, "core", PMIX_ERR_NOT_SUPPORTED}};
     pmix_app_t apps[] = {*one, *one};
     pmix_nspace_t child;
     pmix_info_t *info;
@@ -111,7 +116,7 @@ static int client_spawn(int argc, char **argv)
     app->argv = child_argv;
     app->env = child_env;
     app->maxprocs = 3;
-    PMIX_INFO_CREATE(app->info, 1);
+    PMIX_INFO_CREATE(app->info, 2);
     app->ninfo = 1;
     PMIX_INFO_LOAD(&app->info[0], PMIX_WDIR, "/var", PMIX_STRING);
     must_be(PMIx_Spawn(info, 3, app, 1, child), PMIX_ERR_NOT_SUPPORTED, "unknown map-by");
@@ -124,7 +129,10 @@ static int client_spawn(int argc, char **argv)
     PMIX_INFO_LOAD(&info[3], PMIX_RUNTIME_OPTIONS, "recoverable,strict", PMIX_STRING);
     PMIX_INFO_LOAD(&info[4], PMIX_JOB_TIMEOUT, &timeout_s, PMIX_INT);
     PMIX_INFO_LOAD(&info[5], PMIX_HOST, "x-1,3", PMIX_STRING);
-    must(PMIx_Spawn(info, 6, app, 1, child), "spawn");
+    PMIX_INFO_LOAD(&app->info[1], PMIX_RANKBY, "span", PMIX_STRING);
+    app->ninfo = 2;
+    PMIX_INFO_LOAD(&info[1], PMIX_RANKBY, "node", PMIX_STRING);
+    must(PMIx_Spawn(info, 6, app, 1, child), "spawn"); /* the program's own word counts */
     if (strcmp(child, "7.2") != 0)
         must(PMIX_ERROR, child);
     app->argv = NULL;
