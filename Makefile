@@ -237,7 +237,7 @@ $(CLIENTS:%=$(BUILD)/asan/dvm/host/pmix/test/clients/%): %: %.o $(CLIENT_OBJS) $
 $(BUILD)/asan/dvm/host/pmix/test/test_mpi: | examples
 
 # Fuzz targets are linked with few libraries: neither PMIx nor sockets.
-FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(BUILD)/fuzz/dvm/protocol/head/journal/test/samples.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/spawner/clean_journal.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
+FUZZ_WITH := $(BUILD)/fuzz/dvm/protocol/wire/test/reached.o $(BUILD)/fuzz/dvm/protocol/head/journal/test/samples.o $(SCENE:%=$(BUILD)/fuzz/%) $(BUILD)/fuzz/dvm/host/spawner/spawn_msg.o $(BUILD)/fuzz/dvm/host/spawner/clean_journal.o $(BUILD)/fuzz/dvm/host/spawner/limits.o $(BUILD)/fuzz/dvm/host/stager/words.o $(BUILD)/fuzz/dvm/host/cred/cred.o \
     $(foreach l,sim core api base,$(BUILD)/fuzz/lib$(l).a)
 $(filter-out $(OPERATOR_FUZZ_BINS),$(FUZZ_BINS)): $(FUZZ_WITH)
 $(OPERATOR_FUZZ_BINS): $(foreach l,operator api base,$(BUILD)/fuzz/lib$(l).a)

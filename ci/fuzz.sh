@@ -12,7 +12,7 @@ seconds=${FUZZ_SECONDS:-240}
 share=$((seconds / $# > 0 ? seconds / $# : 1))
 work=$build/run
 # The report lists how many lines of each of these files the targets have reached.
-decoders=(operator/http/{http,quiet}.c operator/kube/{kube,config}.c operator/cache/{cache,store}.c operator/dvm/dvm.c operator/model/{cluster,record,grants,policy,security}.c operator/reconcile/{child,pod,headlink}.c operator/lease/election.c dvm/protocol/wire/{frame,job,client,piece}.c dvm/protocol/wire/msg/*.c dvm/host/cred/cred.c dvm/protocol/member/{nidmap,facts}.c dvm/protocol/head/journal/record{,_campaign,_job_map,_job_progress,_published}.c dvm/protocol/head/published/store.c dvm/protocol/map/topo.c dvm/host/spawner/{spawn_msg,clean_journal}.c dvm/host/stager/words.c dvm/host/iof/{iof,tap}.c dvm/host/pmix/jobtable.c dvm/host/app/*.c dvm/host/services/{foreign_jobs,pulled_output}.c api/{campaign,dvm,event,fields,job_state,member_state,reason,size}.c)
+decoders=(operator/http/{http,quiet}.c operator/kube/{kube,config}.c operator/cache/{cache,store}.c operator/dvm/dvm.c operator/model/{cluster,record,grants,policy,security}.c operator/reconcile/{child,pod,headlink}.c operator/lease/election.c dvm/protocol/wire/{frame,job,client,piece}.c dvm/protocol/wire/msg/*.c dvm/host/cred/cred.c dvm/protocol/member/{nidmap,facts}.c dvm/protocol/head/journal/record{,_campaign,_job_map,_job_progress,_published}.c dvm/protocol/head/published/store.c dvm/protocol/map/topo.c dvm/host/spawner/{spawn_msg,clean_journal,limits}.c dvm/host/stager/words.c dvm/host/iof/{iof,tap}.c dvm/host/pmix/jobtable.c dvm/host/app/*.c dvm/host/services/{foreign_jobs,pulled_output}.c api/{campaign,dvm,event,fields,job_state,member_state,reason,size}.c)
 failed=0
 
 llvm() {
