@@ -37,8 +37,9 @@ struct outcome {
 struct seen_gather { /* collectives of one signature, one after the other */
     uint64_t id;
     uint32_t n, rounds;
-    uint64_t version; /* known to every participant, as a launch message ensures */
-    bool unsure;      /* an heir's records may lack the end of a participant */
+    struct epoch head; /* this head's table of that version is known to every participant, as a */
+    uint64_t version;  /* launch message ensures: that of a former head is another one */
+    bool unsure;       /* an heir's records may lack the end of a participant */
     uint32_t vpids[PEERS_MAX];
     struct epoch lives[PEERS_MAX];
     uint64_t procs[PEERS_MAX]; /* of the same epoch: a head may end before anybody knows it */
@@ -76,6 +77,7 @@ void check_gather(struct check *c, const uint32_t *vpids, uint32_t n, uint32_t r
     struct seen_gather *g = xcalloc(1, sizeof(*g));
 
     g->id = ++c->ngathers;
+    g->head = core_inspect_epoch(sim_head(c->sim));
     g->version = core_stats(sim_head(c->sim)).version;
     g->rounds = rounds < ROUNDS_MAX ? rounds : ROUNDS_MAX;
     for (uint32_t i = 0; i < n && g->n < PEERS_MAX; i++) {
@@ -113,7 +115,7 @@ static bool is_ready(const struct check *c, const struct seen_gather *g, uint32_
     const struct core *x = is_alive(c, g, i) ? sim_core(c->sim, g->vpids[i]) : NULL;
 
     return x && !sim_stopped(c->sim, g->vpids[i]) && core_state(x) == CORE_WIRED &&
-           core_stats(x).version >= g->version;
+           c->nodes[g->vpids[i]].head.ctr >= g->head.ctr && core_stats(x).version >= g->version;
 }
 
 void check_gather_go(struct check *c, bool (*now)(void *arg, uint64_t *timeout_ms), void *arg)

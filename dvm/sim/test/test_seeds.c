@@ -196,6 +196,8 @@ static const struct {
                                    replaced */
     {21, 720006920, 0},         /* a job might pass another one from the moment on when the limit of
                                    a third one passed, and was not tried */
+    {22, 6303649046308357, 27}, /* the checker: members that still followed a former head began a
+                                   collective of the heir's, by a table of the same version */
 };
 
 static void seeds_with_keepers_that_once_failed_pass(void **state)
