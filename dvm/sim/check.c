@@ -510,8 +510,10 @@ static void see_versions(struct check *c, uint32_t vpid, const struct core *core
             check_fail(c, "one-repair", "vpid %u repaired %llu times for %llu broadcasts", vpid,
                        (unsigned long long)(m->repairs - n->repairs), (unsigned long long)ops);
     }
-    if ((!epoch_eq(now, n->epoch) || m->version != n->version) && now.inc == c->head.inc)
+    if ((!epoch_eq(now, n->epoch) || m->version != n->version) && now.inc == c->head.inc) {
         check_digest_at(c, vpid, m);
+        check_epochs(c, m);
+    }
     if (c->healthy && vpid && out_unheard(c, vpid, core))
         check_fail(c, "xcast-exactly-once",
                    "nothing failed, and vpid %u never got the broadcast that ended its epoch",

@@ -273,6 +273,20 @@ void check_lives(struct check *c, const struct members *m)
     }
 }
 
+/* A former head that runs on gives epochs too. It is not checked, so the tables of its members show
+ * them. */
+void check_epochs(struct check *c, const struct members *m)
+{
+    const struct member *head = members_get(m, VPID_HEAD);
+
+    if (!head || (sim_head(c->sim) && epoch_eq(members_epoch(m, head), c->head)))
+        return;
+    for (uint32_t v = 1; v < m->n; v++) {
+        if (members_live(m, v))
+            (void)life_of(c, v, members_epoch(m, members_get(m, v)));
+    }
+}
+
 /* It has run without a link to its lifeline for as long as it waits for a head. */
 static bool was_alone(const struct check *c, uint32_t vpid)
 {

@@ -273,6 +273,7 @@ bool check_is_unsure(const struct check *c, const struct sim_job *j);      /* an
 void check_given_back(struct check *c, uint32_t vpid, const char *nspace); /* a job is launched */
 void check_links(struct check *c, uint32_t vpid);
 void check_lives(struct check *c, const struct members *m);
+void check_epochs(struct check *c, const struct members *m); /* a table has changed */
 void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size_t len);
 /* A frame that its neighbour has sent arrives at `at`. */
 void check_heard(struct check *c, uint32_t at, const struct frame *f);

@@ -198,6 +198,8 @@ static const struct {
                                    a third one passed, and was not tried */
     {22, 6303649046308357, 27}, /* the checker: members that still followed a former head began a
                                    collective of the heir's, by a table of the same version */
+    {22, 6303649046775713, 34}, /* the checker: it did not know of an epoch that a former head had
+                                   given beside its heir */
 };
 
 static void seeds_with_keepers_that_once_failed_pass(void **state)
