@@ -8,7 +8,7 @@ shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${LINT_ROOT:-$here/..}"
 
-readonly GATES=(format layers pure banned memory state journal names style sizes spdx shell tidy)
+readonly GATES=(format layers pure banned span memory state journal names style sizes spdx shell tidy)
 readonly CLANG_MAJOR=14
 readonly FILE_LINES_MAX=800
 # Folders whose functions are named by the rules of ci/names.awk.
@@ -141,6 +141,18 @@ gate_banned() {
     c_files | matching_code "$(call "$BANNED")" | refuse "is banned" || rc=1
     code_files | only '^operator/reconcile/' | no_match '/test/|/announce\.c$' |
         matching_code "$(call 'log_warn|log_error')" | refuse "is a warning without a limit: reconcile_warn()" || rc=1
+    return "$rc"
+}
+
+# A difference of times that wraps is a delay of none or of forever, so one function makes all of them in the operator,
+# and every delay of a timer.
+gate_span() {
+    local now='(now_ms|loop_now_ms\([^()]*\)|loop_wall_ms\(\))\)* -' rc=0
+    code_files | no_match '/test/|^base/span/' | matching_code ".*(loop_timer_arm|queue_add_after|plan_again)\(.* -( |\$)" |
+        refuse "may wrap: span_ms()" || rc=1
+    code_files | only '^operator/' | no_match '/test/' |
+        matching_code ".*($now( |\$)|_ms\)* -\$| - \(?(\([a-z0-9_]+\))?[a-z][[:alnum:]_.>-]*_ms([^[:alnum:]_(]|\$))" |
+        refuse "may wrap: span_ms()" || rc=1
     return "$rc"
 }
 

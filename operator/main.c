@@ -438,8 +438,10 @@ static void on_scrape(struct metrics_sample *out, void *arg)
     out->kube = kube_stats(p->kube);
     out->times = kube_times(p->kube);
     out->leads = p->nreconcilers > 0;
-    for (size_t i = 0; i < p->nreconcilers; i++)
+    for (size_t i = 0; i < p->nreconcilers; i++) {
         out->queue_depth += reconciler_queue_depth(p->reconcilers[i]);
+        out->passes_held += reconciler_passes_held(p->reconcilers[i]);
+    }
     for (size_t i = 0; i < p->nreconcilers; i++)
         reconciler_watches(p->reconcilers[i], out);
 }

@@ -293,6 +293,28 @@ services_tree() {
     passes banned
 }
 
+@test "span: a bare difference of times in a delay is refused" {
+    local line
+    for line in 'loop_timer_arm(t, due - now);' 'queue_add_after(q, key, (uint64_t)(e->due_ms - now));' 'plan_again(d, left - 1);'; do
+        c_file base/one/bad.c "    $line"
+        refused span "base/one/bad.c:2:    $line"
+    done
+}
+
+@test "span: in the operator every difference of times is made by span_ms()" {
+    local line
+    for line in 'uint64_t left = due_ms - now_ms;' 'x = loop_now_ms(loop) - since;' 'x = (uint64_t)(s->end_ms - r->in.now_ms);' \
+        'if (MAX_MS - pod->age_ms > 0)' 'return loop_now_ms(loop) -'; do
+        c_file operator/kube/bad.c "    $line"
+        refused span "operator/kube/bad.c:2:    $line"
+    done
+    c_file operator/kube/bad.c '    loop_timer_arm(t, span_ms(now_ms, due_ms));' '    x = end_ms - span_ms(a_ms, b_ms) / 3;' \
+        '    n = size - 1;' '    /* due_ms - now_ms */'
+    passes span
+    c_file dvm/host/net/good.c '    x = due_ms - now_ms;'
+    passes span
+}
+
 @test "memory: an allocation that may return NULL is refused" {
     local name
     for name in malloc calloc realloc aligned_alloc reallocarray posix_memalign strdup strndup asprintf vasprintf; do

@@ -14,6 +14,7 @@
 #include "dvm/host/daemon.h"
 
 #include "base/log/log.h"
+#include "base/span/span.h"
 #include "base/tls/tls.h"
 #include "dvm/host/held_key.h"
 #include "dvm/host/host.h"
@@ -234,7 +235,7 @@ static void drain_core(struct daemon *d)
     if (due == UINT64_MAX)
         loop_timer_disarm(d->timer);
     else
-        loop_timer_arm(d->timer, due > loop_now_ms(d->loop) ? due - loop_now_ms(d->loop) : 0);
+        loop_timer_arm(d->timer, span_ms(loop_now_ms(d->loop), due));
 }
 
 static void on_due(void *arg)

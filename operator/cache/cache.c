@@ -18,6 +18,7 @@
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "base/span/span.h"
 #include "operator/cache/store_private.h"
 #include "operator/http/http.h"
 
@@ -274,7 +275,7 @@ static void on_watch_end(int status, const json_t *body, const struct err *err, 
     bool clean = status >= 200 && status < 300;
 
     c->request = 0;
-    if (c->opened_ms && loop_now_ms(c->loop) - c->opened_ms >= LIVED_MS) {
+    if (c->opened_ms && span_ms(c->opened_ms, loop_now_ms(c->loop)) >= LIVED_MS) {
         c->failures = c->refusals = 0;
         if (clean) {
             go_on(c);
@@ -378,7 +379,7 @@ bool cache_connected(const struct cache *c)
 
 uint64_t cache_age_ms(const struct cache *c)
 {
-    return loop_now_ms(c->loop) - c->heard_ms;
+    return span_ms(c->heard_ms, loop_now_ms(c->loop));
 }
 
 uint64_t cache_age_max_ms(const struct cache *c)

@@ -57,7 +57,9 @@ void cache_drop(struct cache *c, const char *ns, const char *name);
 
 /* Keys "namespace/name" that need work. A key is in the queue at most once; one that is added while
  * work() has it runs again afterwards. A failed key is repeated with back-off: 0.05 s, doubled up
- * to 60 s. The owner reports the end of work() by queue_done(). */
+ * to 60 s. A key begins at most QUEUE_PACE_RUNS runs in a second. The owner reports the end of
+ * work() by queue_done(). */
+#define QUEUE_PACE_RUNS 20
 struct queue;
 struct queue *queue_create(struct loop *loop, void (*work)(const char *key, void *arg), void *arg);
 void queue_destroy(struct queue *q);
@@ -68,5 +70,7 @@ void queue_done(struct queue *q, const char *key,
                 bool ok); /* `key` may be the pointer that work() was given */
 void queue_forget(struct queue *q, const char *key); /* the object has been deleted */
 size_t queue_depth(const struct queue *q);
+/* How often a key had to wait for its next second. */
+unsigned long queue_held(const struct queue *q);
 
 #endif

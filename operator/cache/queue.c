@@ -8,13 +8,16 @@
  * becomes ready when that run is done.
  *
  * Invariants: a key is in `ready` at most once and runs at most once at a time; at most
- * RUNNING_MAX keys run; the earliest time that was asked for counts.
+ * RUNNING_MAX keys run; the earliest time that was asked for counts. A key begins at most
+ * QUEUE_PACE_RUNS runs in a second; what comes then waits until the second is over, so that no
+ * mistake elsewhere makes the queue spin.
  *
  * Failures: a key whose run has failed waits longer after each consecutive failure. queue_forget()
  * of a running key takes effect when its run is done. */
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/heap/hash.h"
+#include "base/span/span.h"
 #include "operator/cache/cache.h"
 
 #include <stdlib.h>
@@ -24,6 +27,7 @@
 /* A pass holds some 120 KiB of JSON while it waits for the API server. */
 #define RUNNING_MAX 16
 #define NEVER UINT64_MAX
+#define PACE_MS 1000
 
 static const struct backoff backoff = {.min_ms = 50, .max_ms = 60000};
 
@@ -36,6 +40,8 @@ struct item {
     bool forgotten;          /* was forgotten while it was running */
     unsigned failures;       /* consecutive */
     uint64_t due_ms;         /* NEVER: it does not wait */
+    uint64_t second_ms;      /* when the present second of its pace began */
+    unsigned runs;           /* that have begun in it */
     struct loop_timer *wait; /* created when it is first needed */
     struct item *prev, *next;
     UT_hash_handle hh;
@@ -48,6 +54,7 @@ struct queue {
     struct item *items;
     struct item *ready;
     size_t nready, nrunning;
+    unsigned long held;
     struct loop_timer *pump;
 };
 
@@ -127,13 +134,53 @@ static struct item *find_or_add(struct queue *q, const char *key)
     return it;
 }
 
+static void on_due(void *arg);
+
+/* While the key runs the time is only noted. */
+static void arm_wait(struct item *it, uint64_t due_ms)
+{
+    struct loop *loop = it->queue->loop;
+
+    if (it->running)
+        return;
+    if (!it->wait)
+        it->wait = loop_timer_create(loop, on_due, it);
+    loop_timer_arm(it->wait, span_ms(loop_now_ms(loop), due_ms));
+}
+
+/* The earlier of the key's time and `due_ms` counts. */
+static void item_wait(struct item *it, uint64_t due_ms)
+{
+    if (due_ms < it->due_ms)
+        it->due_ms = due_ms;
+    arm_wait(it, it->due_ms);
+}
+
+static bool second_is_over(const struct item *it)
+{
+    return loop_now_ms(it->queue->loop) >= it->second_ms + PACE_MS;
+}
+
+/* True: the key has had its runs of this second, and waits for the next one. */
+static bool is_held(struct item *it)
+{
+    uint64_t next_ms = it->second_ms + PACE_MS;
+
+    if (it->runs < QUEUE_PACE_RUNS || second_is_over(it))
+        return false;
+    it->queue->held += it->due_ms != next_ms;
+    it->due_ms = next_ms;
+    arm_wait(it, next_ms);
+    return true;
+}
+
 static void item_ready(struct item *it)
 {
     struct queue *q = it->queue;
 
-    item_unwait(it);
-    if (it->ready)
+    if (it->ready || is_held(it))
         return;
+    item_unwait(it);
     it->ready = true;
     DL_APPEND(q->ready, it);
     q->nready++;
@@ -142,21 +189,21 @@ static void item_ready(struct item *it)
 
 static void on_due(void *arg)
 {
-    item_ready(arg);
+    struct item *it = arg;
+
+    if (it->due_ms == NEVER)
+        item_free(it);
+    else
+        item_ready(it);
 }
 
-/* The earlier of the key's time and `due_ms` counts. While the key runs the time is only noted. */
-static void item_wait(struct item *it, uint64_t due_ms)
+/* Nobody has asked for another run. The key is forgotten when its second is over. */
+static void item_rest(struct item *it)
 {
-    uint64_t now = loop_now_ms(it->queue->loop);
-
-    if (due_ms < it->due_ms)
-        it->due_ms = due_ms;
-    if (it->running)
-        return;
-    if (!it->wait)
-        it->wait = loop_timer_create(it->queue->loop, on_due, it);
-    loop_timer_arm(it->wait, it->due_ms > now ? it->due_ms - now : 0);
+    if (second_is_over(it))
+        item_free(it);
+    else
+        arm_wait(it, it->second_ms + PACE_MS);
 }
 
 void queue_add(struct queue *q, const char *key)
@@ -170,13 +217,27 @@ void queue_add(struct queue *q, const char *key)
         item_ready(it);
 }
 
+static uint64_t time_after(uint64_t now_ms, uint64_t delay_ms)
+{
+    return delay_ms < (uint64_t)span_ms(now_ms, NEVER) ? now_ms + delay_ms : NEVER - 1;
+}
+
 void queue_add_after(struct queue *q, const char *key, uint64_t delay_ms)
 {
     struct item *it = find_or_add(q, key);
 
     it->forgotten = false;
     if (!it->ready)
-        item_wait(it, loop_now_ms(q->loop) + delay_ms);
+        item_wait(it, time_after(loop_now_ms(q->loop), delay_ms));
+}
+
+static void count_run(struct item *it)
+{
+    if (second_is_over(it)) {
+        it->second_ms = loop_now_ms(it->queue->loop);
+        it->runs = 0;
+    }
+    it->runs++;
 }
 
 static void on_pump(void *arg)
@@ -190,6 +251,7 @@ static void on_pump(void *arg)
         item_unready(it);
         it->running = true;
         q->nrunning++;
+        count_run(it);
         q->work(it->key, q->arg);
     }
     if (q->ready && q->nrunning < RUNNING_MAX)
@@ -221,7 +283,7 @@ void queue_done(struct queue *q, const char *key, bool ok)
     else if (it->due_ms != NEVER)
         item_wait(it, it->due_ms);
     else
-        item_free(it);
+        item_rest(it);
 }
 
 void queue_forget(struct queue *q, const char *key)
@@ -242,4 +304,9 @@ void queue_forget(struct queue *q, const char *key)
 size_t queue_depth(const struct queue *q)
 {
     return q->nready;
+}
+
+unsigned long queue_held(const struct queue *q)
+{
+    return q->held;
 }

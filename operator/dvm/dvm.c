@@ -18,6 +18,7 @@
 
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -155,7 +156,7 @@ static void note_line(struct dvm_client *c, bool empty)
     c->heard_wall_ms = (int64_t)loop_wall_ms();
     c->heard_ms = now_ms;
     if (empty) {
-        bool soon = c->beat_ms && now_ms - c->beat_ms <= QUICK_BEAT_MS;
+        bool soon = c->beat_ms && span_ms(c->beat_ms, now_ms) <= QUICK_BEAT_MS;
 
         c->quick_beats = soon ? c->quick_beats + 1 : 0;
         c->beat_ms = now_ms;
@@ -467,5 +468,5 @@ int64_t dvm_client_heard_wall_ms(const struct dvm_client *c)
 
 uint64_t dvm_client_silent_ms(const struct dvm_client *c)
 {
-    return c->heard_wall_ms ? loop_now_ms(c->loop) - c->heard_ms : 0;
+    return c->heard_wall_ms ? span_ms(c->heard_ms, loop_now_ms(c->loop)) : 0;
 }

@@ -16,6 +16,7 @@
 #include "base/buf/buf.h"
 #include "base/heap/hash.h"
 #include "base/log/log.h"
+#include "base/span/span.h"
 #include "operator/kube/kube_private.h"
 
 #include <stdio.h>
@@ -186,7 +187,7 @@ const char *kube_code_name(unsigned code)
 
 static void count_time(struct request *r, int status)
 {
-    uint64_t ms = loop_now_ms(r->kube->loop) - r->sent_ms;
+    uint64_t ms = span_ms(r->sent_ms, loop_now_ms(r->kube->loop));
     unsigned code = 0;
 
     if (r->method == KUBE_WATCH || !r->sent_ms)

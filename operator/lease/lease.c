@@ -19,6 +19,7 @@
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "base/span/span.h"
 #include "operator/lease/election.h"
 
 #include <stdio.h>
@@ -133,7 +134,7 @@ static void judge_lease(struct lease *l)
     bool holds = election_holds(&l->election, now_ms);
 
     if (holds)
-        loop_timer_arm(l->deadline, l->election.held_until_ms - now_ms);
+        loop_timer_arm(l->deadline, span_ms(now_ms, l->election.held_until_ms));
     if (holds && !l->leads) {
         l->leads = true;
         log_info("the Lease is held lease=%s identity=%s", l->path, l->identity);

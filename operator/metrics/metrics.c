@@ -112,6 +112,9 @@ static void put_kube(struct buf *b, const struct metrics_sample *s)
                s->kube.waiting);
     put_single(b, "dvm_operator_queue_depth", "gauge", "Clusters that wait for a pass.",
                s->queue_depth);
+    put_single(b, "dvm_operator_passes_held_total", "counter",
+               "Times that a cluster had its 20 passes of a second and waited for the next one.",
+               s->passes_held);
     put_single(b, "dvm_operator_leader", "gauge", "Whether this operator works or waits.",
                s->leads);
 }

@@ -22,6 +22,7 @@ struct metrics_sample {
     struct kube_stats kube;
     const struct kube_times *times; /* borrowed; NULL: none */
     size_t queue_depth;
+    unsigned long passes_held; /* put off until the next second, by the bound for one cluster */
     struct metrics_watch watches[METRICS_WATCHES_MAX];
     size_t nwatches;
     bool leads; /* this operator works; false: it waits for the Lease */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A plan while it is being made: its actions, its next look, and the campaign in its record. */
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 #include "operator/plan/plan_private.h"
 
 #include <stdio.h>
@@ -109,7 +110,7 @@ bool plan_deadline_passed(struct draft *d)
     if (h->link == PLAN_LINK_CONNECTING || deadline_s < 0)
         return false;
     int64_t waited = h->down_for_ms < d->in->age.recorded ? h->down_for_ms : d->in->age.recorded;
-    int64_t left = deadline_s * 1000 - waited;
+    int64_t left = span_ms(waited, deadline_s * 1000);
     if (left > 0)
         plan_again(d, left);
     return left <= 0;

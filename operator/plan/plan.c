@@ -21,6 +21,7 @@
 #include "operator/plan/plan.h"
 
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 #include "operator/plan/plan_private.h"
 
 #include <stdio.h>
@@ -209,7 +210,7 @@ static bool size_agreed(struct draft *d, uint32_t members)
 bool plan_rejected_lately(struct draft *d)
 {
     const struct cluster_campaign *l = &d->p->record.last;
-    int64_t left = PLAN_REJECTED_PAUSE_MS - (d->closed ? 0 : d->in->age.applied);
+    int64_t left = span_ms(d->closed ? 0 : d->in->age.applied, PLAN_REJECTED_PAUSE_MS);
 
     if (!l->present || l->phase != CLUSTER_REJECTED || left <= 0 ||
         l->generation != d->in->cluster->generation)
@@ -341,7 +342,7 @@ static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
     if (!m || pod->vpid == 0 || pod->vpid > d->p->target || pod->ready || !pod->running_since_ms ||
         d->p->record.campaign.present || view_busy(v) || m->state != MEMBER_PARKED)
         return false;
-    int64_t left = PLAN_PARKED_MS - pod->running_for_ms;
+    int64_t left = span_ms(pod->running_for_ms, PLAN_PARKED_MS);
     if (left > 0)
         plan_again(d, left);
     return left <= 0;
@@ -365,7 +366,7 @@ static bool never_starts(const struct draft *d, const struct plan_pod *pod)
 static bool lost_with_old_template(struct draft *d, const struct plan_pod *pod)
 {
     const struct api_dvm_member *m = plan_member(d->in->head.view, pod->vpid);
-    int64_t left = PLAN_PARKED_MS - pod->running_for_ms;
+    int64_t left = span_ms(pod->running_for_ms, PLAN_PARKED_MS);
 
     if (d->in->head.link != PLAN_LINK_UP || !plan_awaits_update(d->in, pod) ||
         !pod->running_since_ms || pod->vpid > d->p->target ||
@@ -380,7 +381,7 @@ static bool lost_with_old_template(struct draft *d, const struct plan_pod *pod)
  */
 static int64_t head_lost_in(const struct draft *d)
 {
-    return (int64_t)api_faults_lost_ms(&d->in->cluster->faults) - d->in->head.down_for_ms;
+    return span_ms(d->in->head.down_for_ms, api_faults_lost_ms(&d->in->cluster->faults));
 }
 
 /* A pod whose node does not answer stays terminating until the node is back. When the head has
@@ -406,7 +407,7 @@ static bool memory_full(struct draft *d, const struct plan_pod *pod)
     const struct api_dvm_member *m = plan_member(h->view, pod->vpid);
     bool given_up = pod->vpid ? h->link == PLAN_LINK_UP && (!m || !present_at_head(m))
                               : h->link == PLAN_LINK_DOWN;
-    int64_t left = PLAN_STARVED_MS - pod->waiting_for_ms;
+    int64_t left = span_ms(pod->waiting_for_ms, PLAN_STARVED_MS);
 
     if (pod->deleting || !pod->starved || !pod->waiting ||
         strcmp(pod->waiting, "CrashLoopBackOff") != 0 || !given_up)

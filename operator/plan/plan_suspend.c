@@ -11,6 +11,7 @@
  * passed, if there is one. A head that has accepted and does not end is given
  * PLAN_SHUTDOWN_SLACK_MS beyond its deadline. */
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 #include "operator/plan/plan_private.h"
 
 #include <string.h>
@@ -45,8 +46,8 @@ static void await_end(struct draft *d)
 {
     const struct cluster_campaign *c = &d->p->record.campaign;
     const struct plan_head *h = &d->in->head;
-    int64_t left =
-        shutdown_deadline_s(&c->drain) * 1000 + PLAN_SHUTDOWN_SLACK_MS - d->in->age.accepted;
+    int64_t left = span_ms(d->in->age.accepted,
+                           shutdown_deadline_s(&c->drain) * 1000 + PLAN_SHUTDOWN_SLACK_MS);
 
     if (h->link == PLAN_LINK_UP && strcmp(h->view->incarnation, c->incarnation) != 0)
         plan_complete(d, "another incarnation of the head answers");

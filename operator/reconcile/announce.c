@@ -4,6 +4,7 @@
  * Warnings about a cluster in the log: the same one once in LOG_LIMIT_MS, with a count. */
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "base/span/span.h"
 #include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"
 
@@ -67,7 +68,7 @@ struct announcement {
 static json_t *event_of(const struct cluster *c, const struct announcement *a)
 {
     int64_t now_ms = (int64_t)loop_wall_ms();
-    FREE_AUTO char *first = timestamp_s(now_ms - (int64_t)a->write.age_ms);
+    FREE_AUTO char *first = timestamp_s(span_ms(a->write.age_ms, now_ms));
     FREE_AUTO char *last = timestamp_s(now_ms);
     FREE_AUTO char *text =
         xasprintf("%s%s", a->write.similar ? "(with similar Events) " : "", a->note);

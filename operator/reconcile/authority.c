@@ -22,6 +22,7 @@
 #include "operator/reconcile/authority.h"
 
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ enum { CA = CREDENTIALS_CA, NSECRETS = CREDENTIALS_SECRETS, BUNDLE_MAX = 8 };
 
 int64_t authority_renewal_ms(const struct tls_life *life)
 {
-    return life->end_ms - (life->end_ms - life->begin_ms) / 3;
+    return life->end_ms - span_ms(life->begin_ms, life->end_ms) / 3;
 }
 
 /* INT64_MAX: the certificate cannot be read, so that it is never due. */

@@ -622,7 +622,7 @@ static bool own_is_enough(struct credentials_job *j)
 
     j->own_only = false;
     if (secret_life(j->p->found[OPERATOR], &life) == 0 && own_credentials(j, &own) == 0 &&
-        (int64_t)loop_wall_ms() < life.end_ms - (life.end_ms - life.begin_ms) / 3) {
+        (int64_t)loop_wall_ms() < authority_renewal_ms(&life)) {
         own.partial = true;
         finish_job(j, &own, NULL);
         credentials_clear(&own);

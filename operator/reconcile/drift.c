@@ -15,6 +15,7 @@
  *
  * The first change by others is undone at once, each further one after a longer pause. So two
  * writers that disagree do not fight. Five minutes without a change end that. */
+#include "base/span/span.h"
 #include "operator/reconcile/child.h"
 #include "operator/reconcile/reconcile_private.h"
 
@@ -54,7 +55,7 @@ static bool changed_by_others(struct child_memory *m, const struct wanted_print 
 static bool heal_is_due(struct child_memory *m, uint64_t now_ms, uint64_t *wait_ms)
 {
     if (now_ms < m->heal_from_ms) {
-        *wait_ms = m->heal_from_ms - now_ms;
+        *wait_ms = span_ms(now_ms, m->heal_from_ms);
         return false;
     }
     if (!m->heal_pause_ms || now_ms > m->heal_from_ms + HEAL_PAUSE_MAX_MS)

@@ -20,6 +20,7 @@
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "base/span/span.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,8 +75,7 @@ static void start_patience(struct headlink *h)
     h->impatient = false;
     h->down_since_ms = (int64_t)loop_wall_ms();
     h->broken_ms = loop_now_ms(h->loop);
-    loop_timer_arm(h->patience,
-                   silent_ms < HEADLINK_PATIENCE_MS ? HEADLINK_PATIENCE_MS - silent_ms : 0);
+    loop_timer_arm(h->patience, span_ms(silent_ms, HEADLINK_PATIENCE_MS));
 }
 
 static void read_later(struct headlink *h)
@@ -283,7 +283,7 @@ static void on_beat(uint32_t bound_jobs, void *arg)
     if (bound_jobs) {
         h->jobs = HEADLINK_JOBS_RUN;
         h->busy_ms = now_ms;
-    } else if (h->jobs != HEADLINK_JOBS_RUN || now_ms - h->busy_ms >= HEADLINK_CALM_MS) {
+    } else if (h->jobs != HEADLINK_JOBS_RUN || span_ms(h->busy_ms, now_ms) >= HEADLINK_CALM_MS) {
         h->jobs = HEADLINK_JOBS_NONE;
     }
     if (h->jobs != before)
@@ -377,14 +377,14 @@ void headlink_look(struct headlink *h, struct plan_head *out, struct view **view
     bool ready = h->up && h->view;
 
     *view = NULL;
-    *out = (struct plan_head){.link = ready          ? PLAN_LINK_UP
-                                      : h->impatient ? PLAN_LINK_DOWN
-                                                     : PLAN_LINK_CONNECTING,
-                              .down_since_ms = ready ? 0 : h->down_since_ms,
-                              .down_for_ms =
-                                  ready ? 0 : (int64_t)(loop_now_ms(h->loop) - h->broken_ms),
-                              .contact_ms = dvm_client_heard_wall_ms(h->client),
-                              .why = h->why};
+    *out =
+        (struct plan_head){.link = ready          ? PLAN_LINK_UP
+                                   : h->impatient ? PLAN_LINK_DOWN
+                                                  : PLAN_LINK_CONNECTING,
+                           .down_since_ms = ready ? 0 : h->down_since_ms,
+                           .down_for_ms = ready ? 0 : span_ms(h->broken_ms, loop_now_ms(h->loop)),
+                           .contact_ms = dvm_client_heard_wall_ms(h->client),
+                           .why = h->why};
     if (!ready)
         return;
     h->view->refs++;

@@ -12,6 +12,7 @@
  * Failures: a pod or child that lacks a field counts as not ready. A pod that waits for its
  * volumes makes the credentials be looked at again, since a missing Secret may be the cause. */
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 #include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"
 
@@ -31,7 +32,7 @@ struct cache *reconcile_child_cache(struct reconciler *r, enum cluster_child chi
 
 static int64_t pause_left_ms(const struct pause *p, uint64_t now_ms)
 {
-    return p->until_ms > now_ms ? (int64_t)(p->until_ms - now_ms) : 0;
+    return span_ms(now_ms, p->until_ms);
 }
 
 /* The head's budget allows no eviction while jobs run. While it is not known whether any does, the
@@ -107,9 +108,9 @@ static bool see_pod(struct run *run, const struct pod *p, struct plan_pod *out)
     out->stale = pod_changed(p, run->child[set].wanted->spec);
     out->changed = out->outdated && out->stale;
     if (out->running_since_ms)
-        out->running_for_ms = (int64_t)(run->now_ms - p->state_ms);
+        out->running_for_ms = span_ms(p->state_ms, run->now_ms);
     else if (out->waiting)
-        out->waiting_for_ms = (int64_t)(run->now_ms - p->state_ms);
+        out->waiting_for_ms = span_ms(p->state_ms, run->now_ms);
     return head || out->vpid > 0;
 }
 
@@ -144,12 +145,12 @@ static void see_head(struct run *run)
 {
     struct plan_head *h = &run->in.head;
     bool runs = false;
-    uint64_t known_for_ms = run->now_ms - run->e->known_ms;
+    int64_t known_for_ms = span_ms(run->e->known_ms, run->now_ms);
     bool early = known_for_ms < HEADLINK_PATIENCE_MS;
 
     *h = (struct plan_head){.link = early ? PLAN_LINK_CONNECTING : PLAN_LINK_DOWN,
                             .down_since_ms = run->e->known_since_ms,
-                            .down_for_ms = (int64_t)known_for_ms};
+                            .down_for_ms = known_for_ms};
     if (run->e->head)
         headlink_look(run->e->head, h, &run->view);
     h->idle = headlink_jobs(run->e->head) == HEADLINK_JOBS_NONE;
@@ -182,9 +183,11 @@ static bool secrets_due(const struct run *run)
         pause_ms = RECONCILE_CREDENTIALS_MS;
     if (run->now_ms >= e->creds_checked_ms + pause_ms)
         return true;
-    queue_add_after(e->r->queue, e->key, e->creds_checked_ms + pause_ms - run->now_ms);
-    if (e->have_creds && e->creds.renewal_ms - run->in.now_ms < RECONCILE_SECRETS_MS)
-        queue_add_after(e->r->queue, e->key, (uint64_t)(e->creds.renewal_ms - run->in.now_ms));
+    queue_add_after(e->r->queue, e->key, span_ms(run->now_ms, e->creds_checked_ms + pause_ms));
+    int64_t renewal_in_ms = span_ms(run->in.now_ms, e->creds.renewal_ms);
+    /* An overdue renewal has been tried, and comes again after the pause. */
+    if (e->have_creds && renewal_in_ms && renewal_in_ms < RECONCILE_SECRETS_MS)
+        queue_add_after(e->r->queue, e->key, renewal_in_ms);
     return false;
 }
 
@@ -207,12 +210,11 @@ static int64_t age_of(const struct run *run, struct stamp *s, int64_t wall_ms)
 {
     if (!wall_ms)
         return 0;
-    if (s->wall_ms != wall_ms) {
-        int64_t ago_ms = run->in.now_ms > wall_ms ? run->in.now_ms - wall_ms : 0;
-
-        *s = (struct stamp){.wall_ms = wall_ms, .since_ms = (int64_t)run->now_ms - ago_ms};
-    }
-    return (int64_t)run->now_ms - s->since_ms;
+    if (s->wall_ms != wall_ms)
+        *s = (struct stamp){.wall_ms = wall_ms,
+                            .age_ms = span_ms(wall_ms, run->in.now_ms),
+                            .noted_ms = run->now_ms};
+    return s->age_ms + span_ms(s->noted_ms, run->now_ms);
 }
 
 /* The head's clock tells when it accepted a campaign; that is not before it was recorded. */

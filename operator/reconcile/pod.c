@@ -17,6 +17,7 @@
 
 #include "api/role.h"
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 #include "operator/model/timestamp.h"
 #include "operator/reconcile/reconcile_private.h"
 #include "operator/reconcile/texts.h"
@@ -255,8 +256,9 @@ bool pod_changed(const struct pod *p, const char *wanted)
 
 const char *pod_container_end(const struct pod *p, int64_t now_ms)
 {
-    return p->ended_ms && p->ended_ms >= now_ms - CONTAINER_END_FRESH_MS ? pod_text(p, POD_ENDED)
-                                                                         : NULL;
+    bool fresh = p->ended_ms && span_ms(p->ended_ms, now_ms) <= CONTAINER_END_FRESH_MS;
+
+    return fresh ? pod_text(p, POD_ENDED) : NULL;
 }
 
 /* True if the node of the pod has not answered for longer than the pod tolerates. */

@@ -11,6 +11,7 @@
  * Limits: PROBES_MAX templates are kept, the oldest one makes room. A failure is not kept: it is
  * given to the passes that wait, and the next pass asks again. */
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 #include "operator/reconcile/reconcile_private.h"
 
 #include <stdlib.h>
@@ -121,7 +122,7 @@ void probe_template(struct run *run, uint64_t valid_ms, probe_fn *on_probed)
     struct err err = {0};
 
     HASH_FIND_STR(r->probes, key, p);
-    if (p && !p->request && loop_now_ms(r->o.loop) - p->passed_ms < valid_ms) {
+    if (p && !p->request && (uint64_t)span_ms(p->passed_ms, loop_now_ms(r->o.loop)) < valid_ms) {
         on_probed(run, 200, &err);
         return;
     }

@@ -19,6 +19,7 @@
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
 #include "base/log/log.h"
+#include "base/span/span.h"
 #include "operator/model/policy.h"
 #include "operator/reconcile/reconcile_private.h"
 
@@ -147,7 +148,7 @@ static void retry_children(const struct run *run)
             m->foreign_until_ms > m->refused_until_ms ? m->foreign_until_ms : m->refused_until_ms;
 
         if (until > now_ms)
-            queue_add_after(run->e->r->queue, run->e->key, until - now_ms + 1);
+            queue_add_after(run->e->r->queue, run->e->key, span_ms(now_ms, until) + 1);
     }
 }
 
@@ -182,7 +183,7 @@ static void run_end(struct run *run)
     if (run->again && ok)
         queue_add(r->queue, e->key);
     if (r->metrics)
-        metrics_reconcile(r->metrics, ok, loop_now_ms(r->o.loop) - run->begun_ms);
+        metrics_reconcile(r->metrics, ok, span_ms(run->begun_ms, loop_now_ms(r->o.loop)));
     e->run = NULL;
     run_free(run);
     trim_later(r);
@@ -293,7 +294,7 @@ static void write_status(struct run *run)
         return;
     }
     if (now_ms < next_ms && status_differs_slightly(old, run->status)) {
-        queue_add_after(run->e->r->queue, run->e->key, next_ms - now_ms);
+        queue_add_after(run->e->r->queue, run->e->key, span_ms(now_ms, next_ms));
         run_end(run);
         return;
     }
@@ -679,4 +680,9 @@ void reconciler_measure(struct reconciler *r, struct metrics *m)
 size_t reconciler_queue_depth(const struct reconciler *r)
 {
     return queue_depth(r->queue);
+}
+
+unsigned long reconciler_passes_held(const struct reconciler *r)
+{
+    return queue_held(r->queue);
 }

@@ -36,6 +36,8 @@ void reconciler_destroy(struct reconciler *r);
 void reconciler_measure(struct reconciler *r, struct metrics *m);
 bool reconciler_synced(const struct reconciler *r);
 size_t reconciler_queue_depth(const struct reconciler *r);
+/* How often a cluster had too many passes in a second and had to wait for the next one. */
+unsigned long reconciler_passes_held(const struct reconciler *r);
 /* The ages of the watches, for /metrics and /readyz; the names are constant. Of several reconcilers
  * the oldest counts. */
 void reconciler_watches(const struct reconciler *r, struct metrics_sample *out);

@@ -87,11 +87,11 @@ struct child_memory {
     struct shortage shortage;
 };
 
-/* A time in the status, and the same by the loop's clock; that is below 0 if it was before the
- * boot. */
+/* A time in the status, and how long ago it was at a time of the loop's clock. */
 struct stamp {
     int64_t wall_ms;
-    int64_t since_ms;
+    int64_t age_ms;
+    uint64_t noted_ms;
 };
 
 /* Events of the head that no written status contains yet (news.c). */

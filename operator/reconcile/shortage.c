@@ -18,6 +18,7 @@
  *
  * Failures: without an answer the explanation stays as it is until the next try. */
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 #include "operator/reconcile/reconcile_private.h"
 
 #include <stdlib.h>
@@ -97,7 +98,7 @@ static void observe_set(struct run *run, enum cluster_child set)
         note_extent(run, set);
         s->short_of_pods = run->now_ms >= m->try_ms;
         if (!s->short_of_pods)
-            queue_add_after(run->e->r->queue, run->e->key, m->try_ms - run->now_ms);
+            queue_add_after(run->e->r->queue, run->e->key, span_ms(run->now_ms, m->try_ms));
     }
     s->refusal = m->words;
     s->pod_in_the_way = m->in_the_way;

@@ -14,6 +14,7 @@
 #include "operator/reconcile/tally.h"
 
 #include "base/buf/buf.h"
+#include "base/span/span.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +103,7 @@ bool tally_take(struct tally **tp, enum reason reason, const char *note, uint64_
     count_event(t, row, note, now_ms);
     *out = (struct tally_write){.serial = row->serial,
                                 .count = row->count,
-                                .age_ms = now_ms - row->first_ms,
+                                .age_ms = span_ms(row->first_ms, now_ms),
                                 .similar = row->similar};
     return write_allowed(t, now_ms);
 }

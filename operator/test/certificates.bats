@@ -117,6 +117,21 @@ unchanged() { [ "$(grep -c 'secrets are unchanged' "$dir/operator.log")" = "$1" 
     [ "$(fingerprint x-head)" = "${before[head]}" ]
 }
 
+passes() { curl --noproxy '*' -s -m 10 "http://127.0.0.1:$plain_port/metrics" | awk '/^dvm_operator_reconciles_total/ {n += $2} END {print n + 0}'; }
+
+@test "a renewal that the API server refuses comes again after its pause, and nothing spins meanwhile" {
+    local had
+    issued 70 proxy 'fault?kind=403&method=PATCH&match=secrets'
+    poke
+    condition Degraded CertificateNotRenewed
+    quiet
+    had=$(passes)
+    quiet # two seconds or more
+    echo "$had passes, then $(passes)"
+    [ "$(passes)" -le $((had + 5)) ]
+    [ "$(requests '^PATCH .*/secrets/')" -le 5 ]
+}
+
 @test "a Secret of a role that cannot be read is reported, and created again when it is deleted" {
     running 2
     end_operator TERM

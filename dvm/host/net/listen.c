@@ -22,6 +22,7 @@
 #include "base/buf/buf.h"
 #include "base/door/door.h"
 #include "base/log/log.h"
+#include "base/span/span.h"
 #include "dvm/host/net/net_private.h"
 #include "dvm/host/net/tcp.h"
 
@@ -70,7 +71,7 @@ static void drop_late(struct net *n)
         net_conn_drop(c);
     due = door_deadline(n->door[true]);
     if (due != UINT64_MAX)
-        loop_timer_arm(n->late, due > now ? due - now : 0);
+        loop_timer_arm(n->late, span_ms(now, due));
 }
 
 static void on_late(void *arg)

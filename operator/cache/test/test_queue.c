@@ -268,6 +268,61 @@ static void at_most_sixteen_keys_run_at_once(void **state)
     teardown(&w);
 }
 
+static void add_again(struct world *w, const char *key)
+{
+    queue_add(w->queue, key);
+    queue_done(w->queue, key, true);
+}
+
+static void done_and_added(struct world *w, const char *key)
+{
+    queue_done(w->queue, key, true);
+    queue_add(w->queue, key);
+}
+
+static void due_at_once(struct world *w, const char *key)
+{
+    queue_add_after(w->queue, key, 0);
+    queue_done(w->queue, key, true);
+}
+
+/* A mistake that asks for the next run in each run: 9,400 in a second were seen. */
+static void a_key_runs_at_most_twenty_times_in_a_second(void **state)
+{
+    void (*const work[])(struct world * w, const char *key) = {add_again, done_and_added,
+                                                               due_at_once};
+
+    for (size_t i = 0; i < sizeof(work) / sizeof(*work); i++) {
+        struct world w;
+
+        setup(&w, work[i]);
+        queue_add(w.queue, "a");
+        run_until(&w, 3 * QUEUE_PACE_RUNS);
+        assert_in_range(w.ran_ms[QUEUE_PACE_RUNS - 1] - w.ran_ms[0], 0, 500);
+        assert_in_range(w.ran_ms[QUEUE_PACE_RUNS] - w.ran_ms[0], 1000, 1010);
+        assert_in_range(w.ran_ms[2 * QUEUE_PACE_RUNS] - w.ran_ms[0], 2000, 2020);
+        assert_in_range(queue_held(w.queue), 2, 3);
+        queue_add(w.queue, "b"); /* it waits for nobody */
+        turns(&w);
+        assert_int_equal(w.order[3 * QUEUE_PACE_RUNS], 'b');
+        teardown(&w);
+    }
+}
+
+static void a_delay_beyond_all_times_is_none_of_the_past(void **state)
+{
+    struct world w;
+
+    setup(&w, done_ok);
+    queue_add_after(w.queue, "a", UINT64_MAX);
+    queue_add_after(w.queue, "b", (uint64_t)-1000);
+    queue_add_after(w.queue, "c", 30);
+    run_until(&w, 1);
+    clock_run_for(w.loop, 86400000);
+    assert_string_equal(w.order, "c");
+    teardown(&w);
+}
+
 static void an_unknown_key_or_a_second_done_is_ignored(void **state)
 {
     struct world w;
@@ -297,6 +352,8 @@ int main(void)
         cmocka_unit_test(a_delay_added_while_running_counts_from_the_add),
         cmocka_unit_test(a_forgotten_key_does_not_run_unless_it_is_added_again),
         cmocka_unit_test(at_most_sixteen_keys_run_at_once),
+        cmocka_unit_test(a_key_runs_at_most_twenty_times_in_a_second),
+        cmocka_unit_test(a_delay_beyond_all_times_is_none_of_the_past),
         cmocka_unit_test(an_unknown_key_or_a_second_done_is_ignored),
     };
 

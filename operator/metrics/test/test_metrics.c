@@ -159,6 +159,7 @@ static void counters_are_exported(void **state)
     metrics_campaign(w.metrics, METRICS_CAMPAIGN_STARTED);
     metrics_campaign(w.metrics, METRICS_CAMPAIGN_REFUSED);
     w.sample.queue_depth = 4;
+    w.sample.passes_held = 7;
     w.sample.kube.by_class[KUBE_PATCH][4] = 2;
     w.sample.kube.by_class[KUBE_WATCH][0] = 1;
     w.sample.kube.watches_open = 6;
@@ -172,6 +173,7 @@ static void counters_are_exported(void **state)
     assert_line(w.body, "dvm_operator_campaigns_total{outcome=\"complete\"} 0");
     assert_line(w.body, "dvm_operator_campaigns_total{outcome=\"refused\"} 1");
     assert_line(w.body, "dvm_operator_queue_depth 4");
+    assert_line(w.body, "dvm_operator_passes_held_total 7");
     assert_line(w.body, "dvm_operator_kube_requests_total{method=\"PATCH\",status=\"4xx\"} 2");
     assert_line(w.body, "dvm_operator_kube_requests_total{method=\"WATCH\",status=\"none\"} 1");
     assert_line(w.body, "dvm_operator_kube_watches 6");
