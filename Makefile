@@ -102,7 +102,7 @@ LOCAL_BATS := $(wildcard dvm/test/*.bats)
 # Strangers and crowds: in a network namespace of their own, if this user may make one.
 ATTACK_BATS := $(patsubst %,dvm/test/%.bats,crowd identity strangers)
 OWN_NET = $(shell unshare --net ip link set lo up 2>/dev/null && echo "unshare --net sh -c 'ip link set lo up && exec \"\$$@\"' sh")
-BENCHES := floor follow launcher links memory pingpong repair xcast
+BENCHES := floor follow launcher links memory pingpong plan repair xcast
 EXAMPLES := $(patsubst examples/%.c,%,$(wildcard examples/*.c))
 
 all: $(PROGRAMS:%=$(BUILD)/bin/%) examples ## build the programs into build/bin and the examples
@@ -373,7 +373,7 @@ $(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figu
 	@echo "  LD release $@"
 	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) $(LDFLAGS_bench) -o $@ $^ $(LDLIBS)
 
-$(BUILD)/release/bench/follow: $(BUILD)/release/bench/follow.o $(BUILD)/release/bench/figures.o $(foreach l,operator api base,$(BUILD)/release/lib$(l).a)
+$(BUILD)/release/bench/follow $(BUILD)/release/bench/plan: $(BUILD)/release/bench/%: $(BUILD)/release/bench/%.o $(BUILD)/release/bench/figures.o $(foreach l,operator api base,$(BUILD)/release/lib$(l).a)
 	@echo "  LD release $@"
 	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) -o $@ $^ $(OPERATOR_LDLIBS)
 

@@ -20,7 +20,8 @@ machine
 for name in "$@"; do
     case $name in
     memory | repair | xcast | floor | follow) "$HELPERS/$name" ;;
-    links | local | head | mpi | heap | k8s | operator) "$here/$name.sh" ;;
+    links | local | head | mpi | heap | k8s) "$here/$name.sh" ;;
+    operator) "$HELPERS/plan" && "$here/operator.sh" ;;
     *) printf 'bench: %s is none of memory, repair, xcast, floor, follow, links, local, head, mpi, heap, k8s, operator\n' "$name" >&2; exit 2 ;;
     esac
 done

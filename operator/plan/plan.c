@@ -314,15 +314,6 @@ static void apply_children(struct draft *d)
     }
 }
 
-const struct api_dvm_member *plan_member(const struct api_dvm *v, uint32_t vpid)
-{
-    for (size_t i = 0; v && i < v->nmembers; i++) {
-        if (v->members[i].vpid == vpid)
-            return &v->members[i];
-    }
-    return NULL;
-}
-
 static bool view_busy(const struct api_dvm *v)
 {
     for (size_t i = 0; i < v->ncampaigns; i++) {
@@ -337,15 +328,24 @@ static bool view_busy(const struct api_dvm *v)
 static bool parked_for_good(struct draft *d, const struct plan_pod *pod)
 {
     const struct api_dvm *v = d->in->head.view;
-    const struct api_dvm_member *m = plan_member(v, pod->vpid);
 
-    if (!m || pod->vpid == 0 || pod->vpid > d->p->target || pod->ready || !pod->running_since_ms ||
-        d->p->record.campaign.present || view_busy(v) || m->state != MEMBER_PARKED)
+    if (!v || pod->vpid == 0 || pod->vpid > d->p->target || pod->ready || !pod->running_since_ms ||
+        d->p->record.campaign.present)
+        return false;
+    const struct api_dvm_member *m = plan_member(d, pod->vpid);
+    if (!m || m->state != MEMBER_PARKED || view_busy(v))
         return false;
     int64_t left = span_ms(pod->running_for_ms, PLAN_PARKED_MS);
     if (left > 0)
         plan_again(d, left);
     return left <= 0;
+}
+
+static bool absent_at_head(const struct draft *d, const struct plan_pod *pod)
+{
+    const struct api_dvm_member *m = plan_member(d, pod->vpid);
+
+    return !m || !present_at_head(m);
 }
 
 /* Pods are replaced by deletion only. A pod that cannot start with an old template would never
@@ -354,23 +354,24 @@ static bool never_starts(const struct draft *d, const struct plan_pod *pod)
 {
     const struct plan_child_seen *s =
         &d->in->child[pod->vpid ? CLUSTER_MEMBER_SET : CLUSTER_HEAD_SET];
-    const struct api_dvm_member *m = plan_member(d->in->head.view, pod->vpid);
 
     if (!pod->outdated || pod->running_since_ms || !s->current)
         return false;
-    return pod->vpid ? !m || !present_at_head(m) : d->in->head.link != PLAN_LINK_UP;
+    return pod->vpid ? absent_at_head(d, pod) : d->in->head.link != PLAN_LINK_UP;
 }
 
 /* A daemon that the head has lost and that does not come back has no ranks, so nothing is lost by
  * the end of its pod. No campaign can release it. */
 static bool lost_with_old_template(struct draft *d, const struct plan_pod *pod)
 {
-    const struct api_dvm_member *m = plan_member(d->in->head.view, pod->vpid);
     int64_t left = span_ms(pod->running_for_ms, PLAN_PARKED_MS);
 
     if (d->in->head.link != PLAN_LINK_UP || !plan_awaits_update(d->in, pod) ||
         !pod->running_since_ms || pod->vpid > d->p->target ||
-        !d->in->child[CLUSTER_MEMBER_SET].current || (m && m->state != MEMBER_LOST))
+        !d->in->child[CLUSTER_MEMBER_SET].current)
+        return false;
+    const struct api_dvm_member *m = plan_member(d, pod->vpid);
+    if (m && m->state != MEMBER_LOST)
         return false;
     if (left > 0)
         plan_again(d, left);
@@ -390,12 +391,11 @@ static int64_t head_lost_in(const struct draft *d)
 static bool node_gone(const struct draft *d, const struct plan_pod *pod)
 {
     const struct plan_head *h = &d->in->head;
-    const struct api_dvm_member *m = plan_member(h->view, pod->vpid);
 
     if (!pod->deleting || !pod->node_lost || d->in->cluster->node_lost_wait)
         return false;
     if (pod->vpid)
-        return h->link == PLAN_LINK_UP && (!m || !present_at_head(m));
+        return h->link == PLAN_LINK_UP && absent_at_head(d, pod);
     return h->link == PLAN_LINK_DOWN && head_lost_in(d) <= 0;
 }
 
@@ -403,14 +403,13 @@ static bool node_gone(const struct draft *d, const struct plan_pod *pod)
  * does not have the daemon, or is lost itself. */
 static bool memory_full(struct draft *d, const struct plan_pod *pod)
 {
-    const struct plan_head *h = &d->in->head;
-    const struct api_dvm_member *m = plan_member(h->view, pod->vpid);
-    bool given_up = pod->vpid ? h->link == PLAN_LINK_UP && (!m || !present_at_head(m))
-                              : h->link == PLAN_LINK_DOWN;
+    enum plan_link link = d->in->head.link;
     int64_t left = span_ms(pod->waiting_for_ms, PLAN_STARVED_MS);
 
     if (pod->deleting || !pod->starved || !pod->waiting ||
-        strcmp(pod->waiting, "CrashLoopBackOff") != 0 || !given_up)
+        strcmp(pod->waiting, "CrashLoopBackOff") != 0)
+        return false;
+    if (pod->vpid ? link != PLAN_LINK_UP || !absent_at_head(d, pod) : link != PLAN_LINK_DOWN)
         return false;
     if (left < d->in->starved_pause_ms)
         left = d->in->starved_pause_ms;
@@ -492,36 +491,43 @@ static void take_over(struct draft *d)
     plan_grants_follow(d, v);
 }
 
+static void plan_steps(struct draft *d)
+{
+    const struct cluster *c = d->in->cluster;
+    const struct plan_child_seen *set = d->in->child;
+    struct plan *p = d->p;
+
+    d->heads = set[CLUSTER_HEAD_SET].exists ? set[CLUSTER_HEAD_SET].replicas : !c->suspend;
+    take_over(d);
+    plan_grants_void(d);
+    p->target = c->suspend ? 0 : plan_granted_target(c, &p->record.grants);
+    d->members = set[CLUSTER_MEMBER_SET].exists ? set[CLUSTER_MEMBER_SET].replicas : p->target;
+    if (c->suspend || plan_shutdown_runs(d))
+        plan_suspend(d);
+    else
+        plan_size(d);
+    if (d->must_record) {
+        p->n = 0;
+        plan_add(d, PLAN_RECORD)->resource_version = c->resource_version;
+        return;
+    }
+    if (!d->in->credentials)
+        plan_add(d, PLAN_ENSURE_CREDENTIALS);
+    apply_children(d);
+    replace_pods(d);
+    try_pods(d);
+}
+
 struct plan *plan_make(const struct plan_input *in)
 {
-    const struct cluster *c = in->cluster;
     struct plan *p = xcalloc(1, sizeof(*p));
-    struct draft d = {.in = in, .p = p};
+    struct plan_index index = {0};
+    struct draft d = {.in = in, .p = p, .index = &index};
 
-    cluster_record_copy(&p->record, &c->record);
-    if (c->deleting)
-        return p; /* the owner references remove the objects */
-    const struct plan_child_seen *set = &in->child[CLUSTER_MEMBER_SET];
-    d.heads =
-        in->child[CLUSTER_HEAD_SET].exists ? in->child[CLUSTER_HEAD_SET].replicas : !c->suspend;
-    take_over(&d);
-    plan_grants_void(&d);
-    p->target = c->suspend ? 0 : plan_granted_target(c, &p->record.grants);
-    d.members = set->exists ? set->replicas : p->target;
-    if (c->suspend || plan_shutdown_runs(&d))
-        plan_suspend(&d);
-    else
-        plan_size(&d);
-    if (d.must_record) {
-        p->n = 0;
-        plan_add(&d, PLAN_RECORD)->resource_version = c->resource_version;
-        return p;
-    }
-    if (!in->credentials)
-        plan_add(&d, PLAN_ENSURE_CREDENTIALS);
-    apply_children(&d);
-    replace_pods(&d);
-    try_pods(&d);
+    cluster_record_copy(&p->record, &in->cluster->record);
+    if (!in->cluster->deleting) /* the owner references remove the objects */
+        plan_steps(&d);
+    plan_index_clear(&index);
     return p;
 }
 

@@ -166,6 +166,8 @@ struct plan {
     uint32_t target;              /* the size that the operator works towards */
     enum plan_block blocked;
     int64_t again_ms; /* the time after which to plan again even if nothing changes; 0: never */
+    size_t looks;     /* members and pods that were looked up: none in a settled cluster, and a few
+                         times     their number at most */
 };
 
 /* Time after a rejected campaign until the same spec is tried again. */

@@ -6,9 +6,16 @@
 
 #include "operator/plan/plan.h"
 
+/* plan_index.c: members and pods by vpid. */
+struct plan_index {
+    struct plan_row *rows; /* NULL: nobody has asked yet */
+    size_t n;
+};
+
 struct draft {
     const struct plan_input *in;
     struct plan *p;
+    struct plan_index *index;
     uint32_t members; /* replicas that the StatefulSets should have after this plan */
     uint32_t heads;
     struct plan_action scratch; /* takes an action for which the plan has no room */
@@ -45,8 +52,14 @@ void plan_grants_void(struct draft *d); /* forgets grants while spec.replicas is
 /* The target without the members that an application is releasing: those that may be admitted. */
 uint32_t plan_staying(const struct draft *d);
 
+/* plan_index.c */
+/* The member of the head's view; NULL: it has none of this vpid, or there is no view. */
+const struct api_dvm_member *plan_member(const struct draft *d, uint32_t vpid);
+/* The pod that awaits an update; NULL: that of this vpid does not. */
+const struct plan_pod *plan_pod_to_update(const struct draft *d, uint32_t vpid);
+void plan_index_clear(struct plan_index *x);
+
 /* plan.c */
-const struct api_dvm_member *plan_member(const struct api_dvm *v, uint32_t vpid);
 void plan_delete_pod(struct draft *d, const struct plan_pod *pod);
 /* True if the head has refused a campaign for the same spec a moment ago. */
 bool plan_rejected_lately(struct draft *d);

@@ -29,13 +29,13 @@ bool plan_head_may_be_updated(const struct cluster *c)
     return !c->update.on_delete && c->disruption.head > 0;
 }
 
-static const struct plan_pod *pod_to_update(const struct draft *d, uint32_t vpid)
+static bool any_awaits_update(const struct draft *d)
 {
     for (size_t i = 0; i < d->in->npods; i++) {
-        if (d->in->pods[i].vpid == vpid && plan_awaits_update(d->in, &d->in->pods[i]))
-            return &d->in->pods[i];
+        if (plan_awaits_update(d->in, &d->in->pods[i]))
+            return true;
     }
-    return NULL;
+    return false;
 }
 
 /* Members of the size that are not there for jobs. */
@@ -52,9 +52,9 @@ static uint32_t count_unavailable(const struct draft *d)
 
 static bool may_leave(const struct draft *d, uint32_t vpid)
 {
-    const struct api_dvm_member *m = plan_member(d->in->head.view, vpid);
+    const struct api_dvm_member *m = plan_member(d, vpid);
 
-    return m && m->state == MEMBER_WIRED && pod_to_update(d, vpid);
+    return m && m->state == MEMBER_WIRED && plan_pod_to_update(d, vpid);
 }
 
 void plan_update(struct draft *d)
@@ -62,7 +62,8 @@ void plan_update(struct draft *d)
     uint32_t missing, last = d->p->target, first;
 
     if (d->in->head.link != PLAN_LINK_UP || d->members != d->p->target ||
-        !d->in->child[CLUSTER_MEMBER_SET].current || plan_rejected_lately(d))
+        !d->in->child[CLUSTER_MEMBER_SET].current || plan_rejected_lately(d) ||
+        !any_awaits_update(d))
         return;
     while (last > 0 && !may_leave(d, last))
         last--;
@@ -81,7 +82,7 @@ bool plan_update_wanted(const struct draft *d)
     const struct cluster_campaign *c = &d->p->record.campaign;
 
     for (uint32_t v = c->first; v <= c->last; v++) {
-        if (!pod_to_update(d, v))
+        if (!plan_pod_to_update(d, v))
             return false;
     }
     return d->p->target >= c->last && d->members <= d->p->target;
@@ -93,7 +94,7 @@ void plan_update_pods(struct draft *d)
     bool any = false;
 
     for (uint32_t v = c->first; v <= c->last; v++) {
-        const struct plan_pod *pod = pod_to_update(d, v);
+        const struct plan_pod *pod = plan_pod_to_update(d, v);
 
         if (!pod)
             continue;
