@@ -33,6 +33,8 @@ static pmix_proc_t *list_callers(pmix_server_trkr_t *t, size_t *n)
         return NULL;
     PMIX_LIST_FOREACH(c, &t->local_cbs, pmix_server_caddy_t)
     {
+        if (!c->peer || !c->peer->info)
+            continue;
         PMIX_LOAD_PROCID(&list[*n], c->peer->info->pname.nspace, c->peer->info->pname.rank);
         ++*n;
     }

@@ -121,6 +121,20 @@ static void what_a_job_waits_for_is_bounded(void **state)
     dvm_free(d);
 }
 
+static void a_job_that_fails_and_does_not_end_is_told_with_both_texts(void **state)
+{
+    struct told t;
+    struct dvm *d = dvm_of(MEMBERS, &t);
+    enum api_reason reason;
+    struct err err;
+
+    sim_stop(d->sim, 2, true);
+    assert_int_equal(core_signal_put(core_of(d, 0), job(d)->nspace, SIGTERM, &reason, &err), 0);
+    tell(d, 2, "a");
+    assert_string_equal(t.last, "ended by the user; a");
+    dvm_free(d);
+}
+
 static void a_daemon_that_is_lost_waits_for_nothing(void **state)
 {
     struct told t;
@@ -141,6 +155,7 @@ int main(void)
         cmocka_unit_test(the_daemon_that_waits_longest_is_shown_until_it_waits_no_more),
         cmocka_unit_test(a_daemon_without_ranks_of_the_job_is_not_heard),
         cmocka_unit_test(what_a_job_waits_for_is_bounded),
+        cmocka_unit_test(a_job_that_fails_and_does_not_end_is_told_with_both_texts),
         cmocka_unit_test(a_daemon_that_is_lost_waits_for_nothing),
     };
 

@@ -224,21 +224,26 @@ static uint32_t *stdin_vpids(const struct job *j, size_t *n)
     return list;
 }
 
-static const char *reason_told(const struct job *j)
+/* On the heap. */
+static char *reason_told(const struct job *j)
 {
-    if (j->nwaits)
-        return job_waits_text(j);
-    return j->kept->state == JOB_RUNNING && j->kept->map.note ? j->kept->map.note : j->reason;
+    const char *waits = job_waits_text(j);
+
+    if (*waits)
+        return xasprintf("%s%s%s", j->reason, *j->reason ? "; " : "", waits);
+    return xstrdup(j->kept->state == JOB_RUNNING && j->kept->map.note ? j->kept->map.note
+                                                                      : j->reason);
 }
 
 static void tell_state(struct jobs *js, const struct job *j, enum job_state state)
 {
     FREE_AUTO uint32_t *vpids = NULL;
+    FREE_AUTO char *reason = reason_told(j);
     struct msg m = {.type = MSG_JOB_STATE,
                     .job_state = {.nspace = j->map.nspace,
                                   .client = j->kept->accepted.submit_client,
                                   .state = state,
-                                  .reason = (char *)reason_told(j)}};
+                                  .reason = reason}};
 
     if (state == JOB_STARTED)
         vpids = stdin_vpids(j, &m.job_state.nstdin);
