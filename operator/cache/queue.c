@@ -12,7 +12,8 @@
  * QUEUE_PACE_RUNS runs in a second; what comes then waits until the second is over, so that no
  * mistake elsewhere makes the queue spin.
  *
- * Failures: a key whose run has failed waits longer after each consecutive failure. queue_forget()
+ * Failures: a key whose run has failed waits longer after each consecutive failure, also if it was
+ * added during that run; an add after it ends the wait. queue_forget()
  * of a running key takes effect when its run is done. */
 #include "base/backoff/backoff.h"
 #include "base/buf/buf.h"
@@ -258,6 +259,15 @@ static void on_pump(void *arg)
         loop_timer_arm(q->pump, 0);
 }
 
+/* Times that were asked for during a run that has failed are not earlier than its repetition. */
+static void retry_item(struct item *it)
+{
+    uint64_t pause_ms = backoff_pause_ms(&backoff, it->failures++, backoff_dice());
+
+    it->due_ms = NEVER;
+    item_wait(it, time_after(loop_now_ms(it->queue->loop), pause_ms));
+}
+
 void queue_done(struct queue *q, const char *key, bool ok)
 {
     struct item *it = find_item(q, key);
@@ -274,12 +284,13 @@ void queue_done(struct queue *q, const char *key, bool ok)
         item_free(it);
         return;
     }
-    uint64_t retry_ms = ok ? 0 : backoff_pause_ms(&backoff, it->failures, backoff_dice());
-    it->failures = ok ? 0 : it->failures + 1;
+    if (!ok) {
+        retry_item(it);
+        return;
+    }
+    it->failures = 0;
     if (again)
         item_ready(it);
-    else if (!ok)
-        item_wait(it, loop_now_ms(q->loop) + retry_ms);
     else if (it->due_ms != NEVER)
         item_wait(it, it->due_ms);
     else

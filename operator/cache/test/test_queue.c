@@ -191,6 +191,27 @@ static void an_add_ends_the_back_off(void **state)
     teardown(&w);
 }
 
+static void added_and_failed(struct world *w, const char *key)
+{
+    queue_add(w->queue, key);
+    queue_add_after(w->queue, key, 1);
+    queue_done(w->queue, key, false);
+}
+
+/* The next run sees it. A server that fails is not asked at once because something has happened. */
+static void an_add_during_a_run_that_fails_does_not_end_the_back_off(void **state)
+{
+    struct world w;
+
+    setup(&w, added_and_failed);
+    queue_add(w.queue, "a");
+    run_until(&w, 4);
+    assert_in_range(w.ran_ms[1] - w.ran_ms[0], 25, 50);
+    assert_in_range(w.ran_ms[2] - w.ran_ms[1], 50, 100);
+    assert_in_range(w.ran_ms[3] - w.ran_ms[2], 100, 200);
+    teardown(&w);
+}
+
 static void the_earliest_of_several_delays_counts(void **state)
 {
     struct world w;
@@ -348,6 +369,7 @@ int main(void)
         cmocka_unit_test(failures_back_off_and_a_success_resets_the_back_off),
         cmocka_unit_test(keys_that_fail_together_are_tried_again_at_different_times),
         cmocka_unit_test(an_add_ends_the_back_off),
+        cmocka_unit_test(an_add_during_a_run_that_fails_does_not_end_the_back_off),
         cmocka_unit_test(the_earliest_of_several_delays_counts),
         cmocka_unit_test(a_delay_added_while_running_counts_from_the_add),
         cmocka_unit_test(a_forgotten_key_does_not_run_unless_it_is_added_again),
