@@ -215,6 +215,7 @@ $(patsubst %,$(BUILD)/asan/%,dvm/host/odls/test/test_odls_lost dvm/host/pmix/tes
 LIMITS := $(patsubst %,$(BUILD)/asan/dvm/host/%,net/test/test_net_limits ctl/test/test_limits)
 $(LIMITS): $(BUILD)/asan/base/door/test/crowd.o
 $(LIMITS): private LDFLAGS_asan += -Wl,--wrap=door_create
+$(BUILD)/asan/dvm/host/jobspec/test/test_hosts: private LDFLAGS_asan += -Wl,--wrap=gethostname
 # These run the spawner's program.
 $(patsubst %.c,$(BUILD)/asan/%,$(wildcard dvm/host/spawner/test/test_*.c dvm/host/odls/test/test_*.c)): | $(BUILD)/asan/bin/dvm-spawner
 # Parts of a daemon that are neither core nor a module of their own are tested with stand-ins for all modules.

@@ -15,7 +15,8 @@
 
 static const char *machine;
 
-int gethostname(char *name, size_t len)
+int __wrap_gethostname(char *name, size_t len);
+int __wrap_gethostname(char *name, size_t len)
 {
     strncpy(name, machine, len);
     return 0;
