@@ -160,7 +160,9 @@ void check_loss_report(struct check *c, uint32_t from, const uint8_t *data, size
     who = m.lost.who;
     lies = strcmp(m.lost.why, LIE_WHY) == 0;
     msg_free(&m);
-    if (lies || who.epoch.inc != c->head.inc) /* of a former incarnation nothing is known here */
+    /* Of a former incarnation nothing is known here. A report to a former head has waited for a
+     * lifeline; the heir refuses it. */
+    if (lies || who.epoch.inc != c->head.inc || f.dst_ctr != (uint32_t)c->head.ctr)
         return;
     if (who.vpid == from) { /* it knows */
         life_of(c, from, who.epoch)->reported = true;

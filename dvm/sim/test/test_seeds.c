@@ -200,6 +200,8 @@ static const struct {
                                    collective of the heir's, by a table of the same version */
     {22, 6303649046775713, 34}, /* the checker: it did not know of an epoch that a former head had
                                    given beside its heir */
+    {22, 56792074269288115, 33}, /* the checker: the report of a loss had waited for a former head,
+                                    and came to its heir, which refuses it */
 };
 
 static void seeds_with_keepers_that_once_failed_pass(void **state)
