@@ -246,6 +246,18 @@ static int come_again(bool second)
     return end();
 }
 
+/* often: a dozen fences, to each of which the last rank comes late. */
+static int fence_often(void)
+{
+    begin();
+    for (int i = 0; i < 12; i++) {
+        if (me.rank == size - 1)
+            (void)poll(NULL, 0, 150);
+        must(PMIx_Fence(NULL, 0, NULL, 0), "fence");
+    }
+    return end();
+}
+
 int main(int argc, char **argv)
 {
     unsigned rank = (unsigned)strtoul(getenv("PMIX_RANK"), NULL, 10);
@@ -254,6 +266,8 @@ int main(int argc, char **argv)
         return 2;
     size = strtoul(argv[4], NULL, 10);
     dir = argv[5];
+    if (strcmp(argv[1], "often") == 0)
+        return fence_often();
     if (strcmp(argv[1], "again") == 0)
         return come_again(strcmp(argv[2], "second") == 0);
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {

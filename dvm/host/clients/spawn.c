@@ -29,6 +29,7 @@ struct spawn {
     struct pmix_srv_proc spawner;
     char *nspace; /* NULL: not accepted yet */
     enum job_stop stop;
+    enum job_state state; /* the last one that was told */
 };
 
 void spawn_free(struct spawn *s)
@@ -104,12 +105,24 @@ static void answer_request(struct clients *c, struct client *k, int status)
     s->req = 0;
 }
 
+static void on_accepted(struct clients *c, struct spawn *s, const char *nspace)
+{
+    s->nspace = xstrdup(nspace);
+    if (s->req)
+        pmix_srv_request_waits(
+            c->parts.pmix, s->req, s->spawner.nspace,
+            xasprintf(s->port ? "spawn: rank %u waits until all of job %s have called MPI_Init"
+                              : "spawn: rank %u waits for the start of job %s",
+                      s->spawner.rank, nspace));
+}
+
 static void on_state(struct clients *c, struct client *k, enum job_state state)
 {
-    const struct spawn *s = k->spawn;
+    struct spawn *s = k->spawn;
 
-    if (!s->nspace)
+    if (!s->nspace || state == s->state) /* it has a new reason */
         return;
+    s->state = state;
     if (state == JOB_READY_FOR_DEBUG)
         pmix_srv_notify_held(c->parts.pmix, &s->spawner, s->nspace, s->stop);
     if (state == JOB_STARTED)
@@ -163,7 +176,7 @@ void spawn_answer(struct clients *c, struct client *k, const void *data, size_t 
         return;
     end = client_msg_end(&m);
     if (m.type == CLIENT_ACCEPTED && !k->spawn->nspace)
-        k->spawn->nspace = xstrdup(m.accepted.nspace);
+        on_accepted(c, k->spawn, m.accepted.nspace);
     else if (m.type == CLIENT_STATE)
         on_state(c, k, m.state.state);
     else if (end)

@@ -99,6 +99,20 @@ static void put_keys(struct buf *b, char **keys)
         buf_put_str(b, keys[i]);
 }
 
+/* On the heap; NULL: there are none. */
+static char *keys_text(char **keys)
+{
+    char *text = NULL;
+
+    for (size_t i = 0; keys && keys[i]; i++) {
+        char *before = text;
+
+        text = xasprintf("%s%s\"%.40s\"", before ? before : "", before ? ", " : "", keys[i]);
+        free(before);
+    }
+    return text;
+}
+
 static void run_data(struct pmix_srv *p, struct upcall *u)
 {
     pmix_req req = pmix_srv_add_request(p, &u->answer);
@@ -109,7 +123,7 @@ static void run_data(struct pmix_srv *p, struct upcall *u)
     if (u->text)
         pmix_srv_request_waits(
             p, req, u->nspace,
-            xasprintf("PMIx_Lookup: rank %u waits for the value \"%.64s\"", u->rank, u->text));
+            xasprintf("PMIx_Lookup: rank %u waits for %.150s", u->rank, u->text));
     if (p->up.on_data)
         p->up.on_data(req, u->op, u->data.data, u->data.len, p->arg);
     else
@@ -213,7 +227,7 @@ pmix_status_t data_on_lookup(const pmix_proc_t *proc, char **keys, const pmix_in
     buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_TIMEOUT, 0));
     buf_put_u32(&u->data, (uint32_t)info_int(info, ninfo, PMIX_WAIT, 0));
     put_keys(&u->data, keys);
-    u->text = wait && keys && keys[0] ? xstrdup(keys[0]) : NULL;
+    u->text = wait ? keys_text(keys) : NULL;
     u->answer = (struct answer){.kind = ANSWER_LOOKUP, .cb.lookup = cb, .cbdata = cbdata};
     return post_packed(u, true);
 }

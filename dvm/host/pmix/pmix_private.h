@@ -241,8 +241,6 @@ struct pmix_srv {
 };
 /* Takes a->members, a->query, a->req_id. */
 pmix_req pmix_srv_add_request(struct pmix_srv *p, struct answer *a);
-/* What on_waits() tells of it, as long as it is not answered. Takes the text. */
-void pmix_srv_request_waits(struct pmix_srv *p, pmix_req req, const char *nspace, char *text);
 void query_free(struct query *q);
 void query_answer(const struct answer *a, int status, const void *data, size_t len);
 

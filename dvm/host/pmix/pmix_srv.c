@@ -169,6 +169,12 @@ void pmix_srv_request_waits(struct pmix_srv *p, pmix_req req, const char *nspace
     struct req *r;
 
     HASH_FIND(hh, p->reqs, &req, sizeof(req), r);
+    if (!r) {
+        free(text);
+        return;
+    }
+    free(r->nspace);
+    free(r->waits);
     r->nspace = xstrdup(nspace);
     r->waits = text;
 }

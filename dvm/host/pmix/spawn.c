@@ -189,20 +189,26 @@ static bool hosts_are_ours(const pmix_info_t *info, size_t n)
            !info_find(info, n, PMIX_HOSTFILE);
 }
 
-static bool has_bad_hosts(const pmix_info_t *info, size_t n)
+/* A value of another type than text. */
+static bool has_bad_words(const pmix_info_t *info, size_t n)
 {
-    return info_find(info, n, PMIX_HOST) && !info_str(info, n, PMIX_HOST);
+    static const char *const keys[] = {PMIX_HOST, PMIX_MAPBY, PMIX_RANKBY, PMIX_BINDTO};
+    bool bad = false;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        bad |= info_find(info, n, keys[i]) && !info_str(info, n, keys[i]);
+    return bad;
 }
 
 /* The names as given: the daemon finds out which members they are. */
 static pmix_status_t hosts_of(const struct request *r, char **hosts)
 {
-    bool bad = has_bad_hosts(r->info, r->ninfo);
+    bool bad = has_bad_words(r->info, r->ninfo);
     bool ours = hosts_are_ours(r->info, r->ninfo);
     const char *list = NULL;
 
     for (size_t i = 0; i < r->napps; i++) {
-        bad |= has_bad_hosts(r->apps[i].info, r->apps[i].ninfo);
+        bad |= has_bad_words(r->apps[i].info, r->apps[i].ninfo);
         ours &= hosts_are_ours(r->apps[i].info, r->apps[i].ninfo);
     }
     if (bad)

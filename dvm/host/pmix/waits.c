@@ -6,7 +6,7 @@
  * Out: on_waits(), a text for each.
  *
  * The library's part is collected on its thread, at most WAITS_MAX awaited ranks. Ranks that are
- * awaited by the same rank in the same kind of operation are one text. */
+ * awaited in the same collective are one text. */
 #include "base/bitmap/bitmap.h"
 #include "dvm/host/pmix/pmix_private.h"
 #include "dvm/protocol/wire/wait.h"
@@ -19,6 +19,7 @@
 struct cause {
     struct { /* all of its bytes are set: they are compared */
         char what;
+        uint64_t number;
         pmix_proc_t by;
         pmix_nspace_t nspace;
     } key;
@@ -36,6 +37,7 @@ static struct cause *cause_get(struct found *f, const struct pmix_extend_wait *w
     struct cause *c = xcalloc(1, sizeof(*c)), *there;
 
     c->key.what = w->what;
+    c->key.number = w->number;
     PMIX_LOAD_PROCID(&c->key.by, w->by.nspace, w->by.rank);
     PMIX_LOAD_NSPACE(c->key.nspace, w->rank.nspace);
     HASH_FIND(hh, f->list, &c->key, sizeof(c->key), there);
@@ -56,51 +58,96 @@ static void on_wait(const struct pmix_extend_wait *w, void *arg)
         bitmap_set(cause_get(f, w)->ranks, w->rank.rank);
 }
 
-static char *text_of(const struct cause *c)
+/* Data is awaited of one rank at a time. */
+static uint64_t id_of(const struct cause *c)
 {
-    const pmix_proc_t *by = &c->key.by;
-    FREE_AUTO char *ranks = wait_ranks(c->ranks);
-    FREE_AUTO char *of =
-        PMIX_CHECK_NSPACE(by->nspace, c->key.nspace) ? NULL : xasprintf(" of job %s", by->nspace);
-
-    if (c->key.what == 'm')
-        return xasprintf("PMIx_Get: others wait for data of %s", ranks);
-    return xasprintf("%s: rank %u%s waits for %s", wait_collective(c->key.what), by->rank,
-                     of ? of : "", ranks);
+    return c->key.number ? c->key.number : (uint64_t)hwloc_bitmap_first(c->ranks);
 }
 
-/* Behind those of the library: the requests that this module has handed to the daemon. */
-static void put_requests(struct pmix_srv *p, struct pmix_srv_wait **list, size_t *n)
+/* For the job of the ranks that are awaited; `by` may be of another job. */
+static void put_cause(struct buf *b, const struct cause *c)
+{
+    const pmix_proc_t *by = &c->key.by;
+    bool own = PMIX_CHECK_NSPACE(by->nspace, c->key.nspace);
+    const char *call = c->key.what == 'm' ? "PMIx_Get" : wait_collective(c->key.what);
+    FREE_AUTO char *ranks = wait_ranks(c->ranks);
+    FREE_AUTO char *of = own ? xstrdup("") : xasprintf(" of job %s", by->nspace);
+    FREE_AUTO char *data = xasprintf("%s%s", c->key.what == 'm' ? "data of " : "", ranks);
+    FREE_AUTO char *text = xasprintf("%s: rank %u%s waits for %s", call, by->rank, of, data);
+
+    buf_put_u8(b, (uint8_t)c->key.what);
+    buf_put_u64(b, id_of(c));
+    buf_put_str(b, c->key.nspace);
+    buf_put_str(b, text);
+    if (own)
+        return;
+    free(text);
+    text = xasprintf("%s: rank %u waits for %s of job %s", call, by->rank, data, c->key.nspace);
+    buf_put_u8(b, (uint8_t)c->key.what);
+    buf_put_u64(b, id_of(c));
+    buf_put_str(b, by->nspace);
+    buf_put_str(b, text);
+}
+
+struct waits_list {
+    struct pmix_srv_wait *at;
+    size_t n;
+};
+
+static struct pmix_srv_wait *add_wait(struct waits_list *l)
+{
+    l->at = xrealloc(l->at, (l->n + 1) * sizeof(*l->at));
+    return &l->at[l->n++];
+}
+
+/* Before those of the library: they say why others wait for these ranks. */
+static void put_requests(const struct pmix_srv *p, struct waits_list *l)
 {
     const struct req *r, *tmp;
 
     HASH_ITER(hh, p->reqs, r, tmp)
     {
-        if (!r->waits || *n == PMIX_SRV_WAITS_MAX)
-            continue;
-        *list = xrealloc(*list, (*n + 1) * sizeof(**list));
-        (*list)[(*n)++] = (struct pmix_srv_wait){xstrdup(r->nspace), xstrdup(r->waits)};
+        if (r->waits && l->n < PMIX_SRV_WAITS_MAX)
+            *add_wait(l) =
+                (struct pmix_srv_wait){'r', r->id, xstrdup(r->nspace), xstrdup(r->waits)};
+    }
+}
+
+/* Other daemons that ask for data of a rank here. */
+static void put_data(const struct pmix_srv *p, struct waits_list *l)
+{
+    const struct op *op, *tmp;
+
+    HASH_ITER(hh, p->ops, op, tmp)
+    {
+        if (op->done_data && l->n < PMIX_SRV_WAITS_MAX)
+            *add_wait(l) = (struct pmix_srv_wait){
+                'm', op->id, xstrdup(op->nspace),
+                xasprintf("PMIx_Get: other daemons wait for data of rank %u", op->rank)};
     }
 }
 
 static void run_waits(struct pmix_srv *p, struct upcall *u)
 {
-    struct pmix_srv_wait *list = xcalloc(1, sizeof(*list));
     struct cur c = cur_of(u->data.data, u->data.len);
-    size_t n = 0;
+    struct waits_list l = {0};
 
-    while (cur_left(&c) && n < PMIX_SRV_WAITS_MAX) {
-        list = xrealloc(list, (n + 1) * sizeof(*list));
-        list[n].nspace = cur_str(&c, PMIX_MAX_NSLEN);
-        list[n++].text = cur_str(&c, PMIX_SRV_BLOB_MAX);
+    put_requests(p, &l);
+    put_data(p, &l);
+    while (cur_left(&c) && l.n < 2 * PMIX_SRV_WAITS_MAX) {
+        struct pmix_srv_wait *w = add_wait(&l);
+
+        w->kind = (char)cur_u8(&c);
+        w->id = cur_u64(&c);
+        w->nspace = cur_str(&c, PMIX_MAX_NSLEN);
+        w->text = cur_str(&c, PMIX_SRV_BLOB_MAX);
     }
-    put_requests(p, &list, &n);
-    p->up.on_waits(list, n, p->arg);
-    while (n--) {
-        free(list[n].nspace);
-        free(list[n].text);
+    p->up.on_waits(l.at, l.n, p->arg);
+    while (l.n--) {
+        free(l.at[l.n].nspace);
+        free(l.at[l.n].text);
     }
-    free(list);
+    free(l.at);
 }
 
 void waits_collect(void *nothing)
@@ -114,10 +161,7 @@ void waits_collect(void *nothing)
     pmix_extend_waits(on_wait, &f);
     HASH_ITER(hh, f.list, c, tmp)
     {
-        FREE_AUTO char *text = text_of(c);
-
-        buf_put_str(&u->data, c->key.nspace);
-        buf_put_str(&u->data, text);
+        put_cause(&u->data, c);
         HASH_DEL(f.list, c);
         hwloc_bitmap_free(c->ranks);
         free(c);

@@ -6,12 +6,12 @@
  * daemons to the core.
  *
  * While there are jobs here, this daemon looks twice within `told_ms`. Of each job it keeps one
- * text, the same from look to look as long as it is among those that are found. A text that has
- * stayed for told_ms is told, and repeated every REPEAT looks, for a head that is new. When it is
- * not found any more, that is told at once. A text names ranks: when some of them come, it is
- * another one.
+ * wait, the same from look to look as long as it is among those that are found. One that has lasted
+ * told_ms is told, then each change of its text, and it is repeated every REPEAT looks, for a head
+ * that is new. When it is not found any more, that is told at the next look.
  *
- * Order: requests of ranks first, since they explain why others wait for these ranks. */
+ * The library knows which ranks here have called a collective. So the core's text about the same
+ * kind of collective of that job does not count beside the library's. */
 #include "dvm/host/services/waits.h"
 
 #include "base/heap/hash.h"
@@ -25,9 +25,11 @@
 
 struct seen { /* a job that waits */
     char nspace[JOB_NSPACE_MAX + 1];
+    char kind;
+    uint64_t id;
     char *text;
     unsigned looks; /* that have found it before this one */
-    bool found, told;
+    bool found, told, changed;
     UT_hash_handle hh;
 };
 
@@ -70,25 +72,33 @@ static struct seen *find_job(const struct waits *w, const char *nspace)
     return s;
 }
 
-/* First all texts are compared with those of the last look: they stay. */
-static void keep_text(void *arg, const char *nspace, const char *text)
+/* First all waits are compared with those of the last look: they stay. */
+static void keep_wait(void *arg, const struct core_wait *x)
 {
-    struct seen *s = find_job(arg, nspace);
+    struct seen *s = find_job(arg, x->nspace);
 
-    if (s && strncmp(s->text, text, WAIT_TEXT_MAX) == 0)
-        s->found = true;
+    if (!s || s->found || s->kind != x->kind || s->id != x->id)
+        return;
+    s->found = true;
+    if (strncmp(s->text, x->text, WAIT_TEXT_MAX) == 0)
+        return;
+    free(s->text);
+    s->text = xasprintf("%.*s", WAIT_TEXT_MAX, x->text);
+    s->changed = true;
 }
 
-static void take_text(void *arg, const char *nspace, const char *text)
+static void take_wait(void *arg, const struct core_wait *x)
 {
     struct waits *w = arg;
-    struct seen *s = find_job(w, nspace);
+    struct seen *s = find_job(w, x->nspace);
 
-    if (s || strlen(nspace) > JOB_NSPACE_MAX || !core_job(w->core, nspace))
+    if (s || strlen(x->nspace) > JOB_NSPACE_MAX || !core_job(w->core, x->nspace))
         return;
     s = xcalloc(1, sizeof(*s));
-    memccpy(s->nspace, nspace, 0, JOB_NSPACE_MAX);
-    s->text = xasprintf("%.*s", WAIT_TEXT_MAX, text);
+    memccpy(s->nspace, x->nspace, 0, JOB_NSPACE_MAX);
+    s->kind = x->kind;
+    s->id = x->id;
+    s->text = xasprintf("%.*s", WAIT_TEXT_MAX, x->text);
     s->found = true;
     HASH_ADD_STR(w->list, nspace, s);
 }
@@ -115,36 +125,55 @@ static void tell_found(struct waits *w)
     HASH_ITER(hh, w->list, s, tmp)
     {
         s->told = s->looks >= 2;
-        if (s->told && (s->looks - 2) % REPEAT == 0)
+        if (s->told && (s->changed || (s->looks - 2) % REPEAT == 0))
             tell_head(w, s, s->text);
         s->looks++;
-        s->found = false;
+        s->found = s->changed = false;
     }
 }
 
-typedef void (*on_text)(void *arg, const char *nspace, const char *text);
+typedef void (*on_wait)(void *arg, const struct core_wait *x);
 
-struct unread {
+/* One pass over all waits of a look. */
+struct pass {
     struct waits *w;
-    on_text on;
+    const struct pmix_srv_wait *list;
+    size_t n;
+    on_wait on;
 };
 
 static void on_paused(void *arg, const char *nspace)
 {
-    const struct unread *u = arg;
+    const struct pass *p = arg;
+    struct core_wait x = {
+        .kind = 'o', .nspace = nspace, .text = "output: its reader is slower than the job"};
 
-    u->on(u->w, nspace, "output: its reader is slower than the job");
+    p->on(p->w, &x);
+}
+
+static void on_core_wait(void *arg, const struct core_wait *x)
+{
+    const struct pass *p = arg;
+
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->list[i].kind == x->kind && strcmp(p->list[i].nspace, x->nspace) == 0)
+            return;
+    }
+    p->on(p->w, x);
 }
 
 /* Returns the number of jobs here. */
-static size_t each_text(struct waits *w, const struct pmix_srv_wait *list, size_t n, on_text on)
+static size_t each_wait(struct waits *w, const struct pmix_srv_wait *list, size_t n, on_wait on)
 {
-    struct unread u = {w, on};
+    struct pass p = {w, list, n, on};
 
-    for (size_t i = 0; i < n; i++)
-        on(w, list[i].nspace, list[i].text);
-    odls_each_paused(w->odls, on_paused, &u);
-    return core_waits(w->core, on, w);
+    for (size_t i = 0; i < n; i++) {
+        struct core_wait x = {list[i].kind, list[i].id, list[i].nspace, list[i].text};
+
+        on(w, &x);
+    }
+    odls_each_paused(w->odls, on_paused, &p);
+    return core_waits(w->core, on_core_wait, &p);
 }
 
 void waits_seen(struct waits *w, const struct pmix_srv_wait *list, size_t n)
@@ -152,9 +181,9 @@ void waits_seen(struct waits *w, const struct pmix_srv_wait *list, size_t n)
     size_t jobs;
 
     host_enter(w->env);
-    (void)each_text(w, list, n, keep_text);
+    (void)each_wait(w, list, n, keep_wait);
     end_missing(w);
-    jobs = each_text(w, list, n, take_text);
+    jobs = each_wait(w, list, n, take_wait);
     tell_found(w);
     if (jobs)
         waits_begin(w);

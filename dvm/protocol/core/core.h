@@ -120,9 +120,14 @@ void core_proc_ended(struct core *c, const char *nspace, uint32_t rank, int wait
 void core_rank_ended(struct core *c, const char *nspace, uint32_t rank);
 /* It has, and the PMIx server reports nothing more of it: collectives do not wait for it. */
 void core_rank_left(struct core *c, const char *nspace, uint32_t rank);
+struct core_wait {
+    char kind;   /* of a collective, or 's': a step of the job's life on this daemon */
+    uint64_t id; /* of one kind: the same as long as it is one wait */
+    const char *nspace, *text;
+};
 /* on() for what a job here waits for, as far as the core knows it; more than one per job.
  * Returns the number of jobs here. */
-size_t core_waits(const struct core *c, void (*on)(void *arg, const char *nspace, const char *text),
+size_t core_waits(const struct core *c, void (*on)(void *arg, const struct core_wait *w),
                   void *arg);
 /* Head only: the daemon `from`, which has ranks of the job, says what they wait for; "": for
  * nothing. */

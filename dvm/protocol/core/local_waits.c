@@ -4,6 +4,7 @@
 #include "dvm/protocol/core/local_private.h"
 
 #include "base/bitmap/bitmap.h"
+#include "dvm/protocol/gather/signature.h"
 #include "dvm/protocol/wire/wait.h"
 
 #include <stdlib.h>
@@ -11,41 +12,89 @@
 
 struct waits {
     const struct core *core;
-    void (*on)(void *arg, const char *nspace, const char *text);
+    void (*on)(void *arg, const struct core_wait *w);
     void *arg;
-    /* Names of one collective follow each other. */
-    char kind;
-    const struct local_job *job; /* NULL: no rank yet */
-    hwloc_bitmap_t ranks;
 };
 
-static void tell_awaited(struct waits *w)
+static const char *kind_of(const struct gather_look *g)
 {
-    FREE_AUTO char *ranks = w->job ? wait_ranks(w->ranks) : NULL;
-    FREE_AUTO char *text = NULL;
-
-    if (!w->job)
-        return;
-    text = xasprintf("%s: other daemons wait for %s", wait_collective(w->kind), ranks);
-    w->on(w->arg, w->job->launch->nspace, text);
-    w->job = NULL;
-    hwloc_bitmap_zero(w->ranks);
+    return wait_collective(*(const char *)g->sig);
 }
 
-static void on_awaited(void *arg, char kind, const char *nspace, uint32_t rank)
+static void tell_job(const struct waits *w, const struct gather_look *g, const struct local_job *j,
+                     const char *text)
 {
-    struct waits *w = arg;
-    const struct local_job *j = local_find_any(w->core, nspace);
+    struct core_wait x = {
+        .kind = *(const char *)g->sig, .id = g->id, .nspace = j->launch->nspace, .text = text};
 
-    if (j != w->job || kind != w->kind)
-        tell_awaited(w);
-    w->kind = kind;
-    for (uint32_t i = 0; j && i < j->nlocal; i++) {
-        if ((rank != GATHER_RANK_ALL && rank != j->ranks[i].rank) || j->ranks[i].ends == RANK_LEFT)
-            continue;
-        w->job = j;
-        bitmap_set(w->ranks, j->ranks[i].rank);
+    w->on(w->arg, &x);
+}
+
+static void add_ranks(const struct local_job *j, uint32_t rank, hwloc_bitmap_t set)
+{
+    for (uint32_t i = 0; i < j->nlocal; i++) {
+        if ((rank == GATHER_RANK_ALL || rank == j->ranks[i].rank) && j->ranks[i].ends != RANK_LEFT)
+            bitmap_set(set, j->ranks[i].rank);
     }
+}
+
+/* Of the job's ranks here that the signature names. */
+static void tell_awaited(const struct waits *w, const struct gather_look *g,
+                         const struct local_job *j)
+{
+    hwloc_bitmap_t set = bitmap_alloc();
+    struct signature_name name;
+    FREE_AUTO char *ranks = NULL;
+    FREE_AUTO char *text = NULL;
+
+    for (size_t at = 0; signature_next(g->sig, g->siglen, &at, &name);) {
+        if (strcmp(name.nspace, j->launch->nspace) == 0)
+            add_ranks(j, name.rank, set);
+    }
+    ranks = wait_ranks(set);
+    text = xasprintf("%s: other daemons wait for %s", kind_of(g), ranks);
+    if (!hwloc_bitmap_iszero(set))
+        tell_job(w, g, j, text);
+    hwloc_bitmap_free(set);
+}
+
+/* The first named job that has no ranks here; NULL: there is none. */
+static const char *find_other(const struct waits *w, const struct gather_look *g)
+{
+    struct signature_name name;
+
+    for (size_t at = 0; signature_next(g->sig, g->siglen, &at, &name);) {
+        if (name.rank != GATHER_RANK_NONE && !local_find_any(w->core, name.nspace))
+            return name.nspace;
+    }
+    return NULL;
+}
+
+static void on_collective(void *arg, const struct gather_look *g)
+{
+    const struct waits *w = arg;
+    const char *other = g->begun ? find_other(w, g) : NULL;
+    const struct local_job *before = NULL;
+    struct signature_name name;
+
+    for (size_t at = 0; signature_next(g->sig, g->siglen, &at, &name);) {
+        const struct local_job *j = local_find_any(w->core, name.nspace);
+        FREE_AUTO char *text = other ? xasprintf("%s: waits for job %s", kind_of(g), other) : NULL;
+
+        if (!j || j == before) /* names of one job follow each other */
+            continue;
+        before = j;
+        if (text)
+            tell_job(w, g, j, text);
+        else if (!g->begun)
+            tell_awaited(w, g, j);
+    }
+}
+
+static bool is_running(const struct local_rank *r)
+{
+    return r->ends == RANK_RUNS && r->marks & 1u << MARK_ATTEMPTED &&
+           !(r->marks & 1u << MARK_FAILED);
 }
 
 /* Those that were told to end and have not. */
@@ -55,7 +104,7 @@ static char *ending_text(const struct local_job *j)
     FREE_AUTO char *ranks = NULL;
 
     for (uint32_t i = 0; i < j->nlocal; i++) {
-        if (j->ranks[i].ends == RANK_RUNS)
+        if (is_running(&j->ranks[i]))
             bitmap_set(set, j->ranks[i].rank);
     }
     if (!hwloc_bitmap_iszero(set))
@@ -84,21 +133,20 @@ static char *step_text(const struct core *c, const struct local_job *j)
     }
 }
 
-size_t core_waits(const struct core *c, void (*on)(void *arg, const char *nspace, const char *text),
-                  void *arg)
+size_t core_waits(const struct core *c, void (*on)(void *arg, const struct core_wait *w), void *arg)
 {
-    struct waits w = {.core = c, .on = on, .arg = arg, .ranks = bitmap_alloc()};
+    struct waits w = {c, on, arg};
     const struct local_job *j, *tmp;
 
     HASH_ITER(hh, c->jobs, j, tmp)
     {
         FREE_AUTO char *text = step_text(c, j);
+        struct core_wait x = {
+            .kind = 's', .id = (uint64_t)j->state, .nspace = j->launch->nspace, .text = text};
 
         if (text)
-            on(arg, j->launch->nspace, text);
+            on(arg, &x);
     }
-    gather_awaited(c->gather, on_awaited, &w);
-    tell_awaited(&w);
-    hwloc_bitmap_free(w.ranks);
+    gather_each(c->gather, on_collective, &w);
     return HASH_COUNT(c->jobs);
 }

@@ -84,17 +84,28 @@ size_t gather_early(const struct gather *g)
     return g->early.n;
 }
 
-void gather_awaited(const struct gather *g,
-                    void (*on)(void *arg, char kind, const char *nspace, uint32_t rank), void *arg)
+static uint64_t digest_bytes(const void *data, size_t len, uint64_t from)
+{
+    const uint8_t *p = data;
+
+    for (size_t i = 0; i < len; i++)
+        from = (from ^ p[i]) * 1099511628211ull;
+    return from;
+}
+
+void gather_each(const struct gather *g, void (*on)(void *arg, const struct gather_look *look),
+                 void *arg)
 {
     const struct gather_op *op, *tmp;
-    struct signature_name name;
 
     HASH_ITER(hh, g->ops.list, op, tmp)
     {
-        for (size_t at = 0;
-             !op->started && signature_next(op->key->sig, op->key->siglen, &at, &name);)
-            on(arg, (char)op->key->sig[0], name.nspace, name.rank);
+        struct gather_look look = {.id = digest_bytes(op->key->sig, op->key->siglen, op->key->seq),
+                                   .begun = op->started,
+                                   .sig = op->key->sig,
+                                   .siglen = op->key->siglen};
+
+        on(arg, &look);
     }
 }
 
@@ -501,11 +512,7 @@ static void take_down(struct gather *g, uint32_t from, const struct msg_gather *
 
 static uint64_t digest_nspace(const char *nspace)
 {
-    uint64_t d = 1469598103934665603ull;
-
-    for (; *nspace; nspace++)
-        d = (d ^ (uint8_t)*nspace) * 1099511628211ull;
-    return d;
+    return digest_bytes(nspace, strlen(nspace), 1469598103934665603ull);
 }
 
 /* A late message about a job that has ended here. */

@@ -52,10 +52,15 @@ void gather_stand_in(struct gather *g, gather_ranks_fn *ranks, void *arg);
  * here. */
 size_t gather_running(const struct gather *g);
 size_t gather_signatures(const struct gather *g);
-/* on() for each name in the signature of a collective that other daemons wait in and that has not
- * begun here. */
-void gather_awaited(const struct gather *g,
-                    void (*on)(void *arg, char kind, const char *nspace, uint32_t rank), void *arg);
+struct gather_look {
+    uint64_t id; /* of this collective, different for the next one of the same signature */
+    bool begun;  /* here; else others wait in it */
+    const void *sig;
+    size_t siglen;
+};
+/* on() for each collective that runs. */
+void gather_each(const struct gather *g, void (*on)(void *arg, const struct gather_look *look),
+                 void *arg);
 size_t gather_early(const struct gather *g); /* messages that wait for the launch of their job */
 
 struct gather_call { /* a local contribution; everything is borrowed */

@@ -217,6 +217,8 @@ static bool has_begun(enum job_state state)
 
 static void on_state(struct run *r, struct client_state *m)
 {
+    bool changed = m->state != r->state;
+
     r->state = m->state;
     r->begun = r->begun || has_begun(m->state);
     replace_text(&r->reason, &m->reason);
@@ -227,7 +229,7 @@ static void on_state(struct run *r, struct client_state *m)
         return;
     }
     r->running = r->running || r->state == JOB_RUNNING;
-    if (r->state == JOB_READY_FOR_DEBUG && !r->opts->verbose)
+    if (r->state == JOB_READY_FOR_DEBUG && changed && !r->opts->verbose)
         print_note(r, "job %s: %s", r->nspace ? r->nspace : "?", r->reason);
     if (r->opts->verbose)
         print_note(r, "job %s: %s%s%s", r->nspace ? r->nspace : "?", job_state_word(r->state),

@@ -7,6 +7,7 @@
 #include <pmix_common.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Runs fn(arg) on the library's thread, after so many milliseconds; those without a delay run in
@@ -34,11 +35,12 @@ pmix_status_t pmix_extend_pull_deliver(size_t at, pmix_iof_channel_t channel,
  * been, all that the process had sent was read before. */
 bool pmix_extend_is_connected(const pmix_proc_t *rank);
 
-/* A rank here that others wait for: 'f' in a fence, 'c' a connect, 'd' a disconnect, 'g' a group,
- * which `by` has called and the rank has not; 'm': for data that it has not committed, `by` is not
- * known. */
+/* A rank here that `by` here waits for: 'f' in a fence, 'c' a connect, 'd' a disconnect, 'g' a
+ * group, which the rank has not called; 'm': for data that it has not committed. Collectives are
+ * told apart by their numbers. */
 struct pmix_extend_wait {
     char what;
+    uint64_t number;
     pmix_proc_t rank, by;
 };
 void pmix_extend_waits(void (*on)(const struct pmix_extend_wait *w, void *arg), void *arg);

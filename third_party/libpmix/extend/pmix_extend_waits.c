@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which ranks here other ranks wait for: in a collective that some participants have called, or for
- * data that a rank has not committed yet. */
+ * data that a rank has not committed yet.
+ *
+ * A collective gets a number when it is first seen. It is kept in a field that a new one has
+ * undefined and that the library does not use: memory of an ended collective becomes a later one.
+ */
 #include "src/include/pmix_config.h"
 
 #include "pmix_extend.h"
@@ -56,10 +60,19 @@ static char kind_of(const pmix_server_trkr_t *t)
     }
 }
 
-static void each_missing(const pmix_server_trkr_t *t, const pmix_proc_t *of,
-                         const pmix_proc_t *called, size_t n, each_wait on, void *arg)
+static uint64_t number_of(pmix_server_trkr_t *t)
 {
-    struct pmix_extend_wait w = {.what = kind_of(t), .by = called[0]};
+    static pmix_rank_t last;
+
+    if (t->pname.rank == PMIX_RANK_UNDEF)
+        t->pname.rank = last = last < PMIX_RANK_VALID ? last + 1 : 1;
+    return t->pname.rank;
+}
+
+static void each_missing(pmix_server_trkr_t *t, const pmix_proc_t *of, const pmix_proc_t *called,
+                         size_t n, each_wait on, void *arg)
+{
+    struct pmix_extend_wait w = {.what = kind_of(t), .number = number_of(t), .by = called[0]};
     pmix_rank_info_t *r;
     pmix_namespace_t *ns;
 
@@ -114,22 +127,32 @@ static bool is_here(const pmix_proc_t *rank)
     return false;
 }
 
+/* One that still waits. */
+static bool first_asker(pmix_dmdx_local_t *d, pmix_proc_t *by)
+{
+    pmix_dmdx_request_t *r;
+
+    PMIX_LIST_FOREACH(r, &d->loc_reqs, pmix_dmdx_request_t)
+    {
+        const pmix_server_caddy_t *c = r->cbdata;
+
+        if (!c || !c->peer || !c->peer->info || c->peer->sd < 0)
+            continue;
+        PMIX_LOAD_PROCID(by, c->peer->info->pname.nspace, c->peer->info->pname.rank);
+        return true;
+    }
+    return false;
+}
+
 static void each_data(each_wait on, void *arg)
 {
-    struct pmix_extend_wait w = {.what = 'm'};
-    pmix_dmdx_remote_t *remote;
-    pmix_dmdx_local_t *local;
+    pmix_dmdx_local_t *d;
 
-    PMIX_LIST_FOREACH(local, &pmix_server_globals.local_reqs, pmix_dmdx_local_t)
+    PMIX_LIST_FOREACH(d, &pmix_server_globals.local_reqs, pmix_dmdx_local_t)
     {
-        w.rank = local->proc;
-        if (is_here(&w.rank))
-            on(&w, arg);
-    }
-    PMIX_LIST_FOREACH(remote, &pmix_server_globals.remote_pnd, pmix_dmdx_remote_t)
-    {
-        w.rank = remote->cd->proc;
-        if (is_here(&w.rank))
+        struct pmix_extend_wait w = {.what = 'm', .rank = d->proc};
+
+        if (is_here(&w.rank) && first_asker(d, &w.by))
             on(&w, arg);
     }
 }

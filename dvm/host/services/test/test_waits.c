@@ -15,7 +15,7 @@ static struct bench {
     struct loop *loop;
     struct waits *waits;
     uint8_t head_speaks;
-    const char *core_text; /* NULL: none */
+    const char *core_text; /* of a fence; NULL: none */
     const char *paused;    /* a namespace */
     unsigned nsent;
     char sent[512]; /* the last one */
@@ -32,11 +32,12 @@ const struct job_launch *core_job(const struct core *c, const char *nspace)
     return strcmp(nspace, bench.f.known->nspace) == 0 ? bench.f.known : NULL;
 }
 
-size_t core_waits(const struct core *c, void (*on)(void *arg, const char *nspace, const char *text),
-                  void *arg)
+size_t core_waits(const struct core *c, void (*on)(void *arg, const struct core_wait *w), void *arg)
 {
+    struct core_wait w = {.kind = 'f', .id = 5, .nspace = "a.1", .text = bench.core_text};
+
     if (bench.core_text)
-        on(arg, "a.1", bench.core_text);
+        on(arg, &w);
     return 0; /* the timer is not armed */
 }
 
@@ -89,12 +90,17 @@ static int bench_close(void **state)
     return 0;
 }
 
-/* One text of the PMIx server. NULL: none. */
-static void look(const char *text)
+/* One wait of the PMIx server: a collective of that kind and number. text NULL: none. */
+static void look_at(char kind, uint64_t id, const char *text)
 {
-    struct pmix_srv_wait w = {.nspace = bench.f.known->nspace, .text = (char *)text};
+    struct pmix_srv_wait w = {kind, id, bench.f.known->nspace, (char *)text};
 
     waits_seen(bench.waits, &w, text != NULL);
+}
+
+static void look(const char *text)
+{
+    look_at('g', 1, text);
 }
 
 static void a_wait_is_told_when_three_looks_have_seen_it_and_when_it_is_over(void **state)
@@ -114,15 +120,40 @@ static void a_wait_is_told_when_three_looks_have_seen_it_and_when_it_is_over(voi
 
 static void waits_that_do_not_last_are_not_told(void **state)
 {
-    look("x");
-    look("x");
-    look("y");
-    look("y");
+    for (uint64_t id = 0; id < 20; id++)
+        look_at('f', id / 2, "x"); /* as of fences in a loop */
     look(NULL);
-    look("y");
-    look("y");
+    look_at('f', 20, "x");
+    look_at('f', 20, "x");
     look(NULL);
     assert_int_equal(bench.nsent, 0);
+}
+
+static void a_wait_whose_text_changes_is_told_with_each_one_and_not_taken_back(void **state)
+{
+    look("ranks 1-3");
+    look("ranks 2-3");
+    look("ranks 2-3");
+    assert_int_equal(bench.nsent, 1);
+    assert_string_equal(bench.sent, "a.1 ranks 2-3");
+    look("rank 3");
+    assert_int_equal(bench.nsent, 2);
+    assert_string_equal(bench.sent, "a.1 rank 3");
+    look("rank 3");
+    assert_int_equal(bench.nsent, 2);
+}
+
+static void the_library_knows_more_of_a_collective_than_the_core(void **state)
+{
+    bench.core_text = "core";
+    for (int i = 0; i < 3; i++)
+        look_at('f', 1, "library");
+    assert_int_equal(bench.nsent, 1);
+    assert_string_equal(bench.sent, "a.1 library");
+    look_at('c', 2, "another kind");
+    look_at('c', 2, "another kind");
+    look_at('c', 2, "another kind");
+    assert_string_equal(bench.sent, "a.1 another kind");
 }
 
 static void a_wait_that_lasts_is_repeated_now_and_then(void **state)
@@ -132,7 +163,7 @@ static void a_wait_that_lasts_is_repeated_now_and_then(void **state)
     assert_int_equal(bench.nsent, 3);
 }
 
-static void a_text_stays_while_it_is_among_those_that_are_found(void **state)
+static void a_wait_stays_while_it_is_among_those_that_are_found(void **state)
 {
     bench.core_text = "core";
     look(NULL);
@@ -206,7 +237,9 @@ int main(void)
         TEST(a_wait_is_told_when_three_looks_have_seen_it_and_when_it_is_over),
         TEST(waits_that_do_not_last_are_not_told),
         TEST(a_wait_that_lasts_is_repeated_now_and_then),
-        TEST(a_text_stays_while_it_is_among_those_that_are_found),
+        TEST(a_wait_whose_text_changes_is_told_with_each_one_and_not_taken_back),
+        TEST(the_library_knows_more_of_a_collective_than_the_core),
+        TEST(a_wait_stays_while_it_is_among_those_that_are_found),
         TEST(output_that_nobody_reads_is_a_wait),
         TEST(a_job_that_is_not_here_is_not_told),
         TEST(a_long_text_is_cut),

@@ -177,9 +177,10 @@ static void ranks_end_at_any_moment_and_nobody_waits_for_them(void **state)
     }
 }
 
-static void note_wait(void *arg, const char *nspace, const char *text)
+static void note_wait(void *arg, const struct core_wait *w)
 {
-    snprintf(arg, 64, "%s", text);
+    assert_int_equal(w->kind, 'f');
+    snprintf(arg, 64, "%s", w->text);
 }
 
 /* What vpid v says that the job waits for there; it has one job. */

@@ -224,21 +224,14 @@ static uint32_t *stdin_vpids(const struct job *j, size_t *n)
     return list;
 }
 
-/* On the heap. */
-static char *reason_told(const struct job *j)
+static char *reason_of(const struct job *j)
 {
-    const char *waits = job_waits_text(j);
-
-    if (*waits)
-        return xasprintf("%s%s%s", j->reason, *j->reason ? "; " : "", waits);
-    return xstrdup(j->kept->state == JOB_RUNNING && j->kept->map.note ? j->kept->map.note
-                                                                      : j->reason);
+    return j->kept->state == JOB_RUNNING && j->kept->map.note ? j->kept->map.note : j->reason;
 }
 
-static void tell_state(struct jobs *js, const struct job *j, enum job_state state)
+static void tell_state(struct jobs *js, const struct job *j, enum job_state state, char *reason)
 {
     FREE_AUTO uint32_t *vpids = NULL;
-    FREE_AUTO char *reason = reason_told(j);
     struct msg m = {.type = MSG_JOB_STATE,
                     .job_state = {.nspace = j->map.nspace,
                                   .client = j->kept->accepted.submit_client,
@@ -253,12 +246,20 @@ static void tell_state(struct jobs *js, const struct job *j, enum job_state stat
 
 void job_tell_state(struct jobs *js, const struct job *j)
 {
-    tell_state(js, j, (enum job_state)j->kept->state);
+    tell_state(js, j, (enum job_state)j->kept->state, reason_of(j));
+}
+
+void job_tell_waits(struct jobs *js, const struct job *j)
+{
+    const char *waits = job_waits_text(j);
+    FREE_AUTO char *both = xasprintf("%s%s%s", j->reason, *j->reason && *waits ? "; " : "", waits);
+
+    tell_state(js, j, (enum job_state)j->kept->state, both);
 }
 
 void job_tell_started(struct jobs *js, const struct job *j)
 {
-    tell_state(js, j, JOB_STARTED);
+    tell_state(js, j, JOB_STARTED, reason_of(j));
 }
 
 bool job_was_given_back(int failure, int exit_code)
@@ -268,7 +269,7 @@ bool job_was_given_back(int failure, int exit_code)
 
 void job_tell_given_back(struct jobs *js, const struct job *j)
 {
-    tell_state(js, j, JOB_NEVER_LAUNCHED);
+    tell_state(js, j, JOB_NEVER_LAUNCHED, reason_of(j));
 }
 
 void job_set_reason(struct job *j, const char *text)

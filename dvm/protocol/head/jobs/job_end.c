@@ -8,6 +8,7 @@
  * The daemons are notified at once. The submitter is notified when the job is the last of its
  * family to end, with the list of daemons whose output is still to come. From then on its end is
  * kept (job_notified.c, job_history.h). */
+#include "base/bitmap/bitmap.h"
 #include "base/log/log.h"
 #include "dvm/protocol/head/jobs/job_private.h"
 
@@ -168,12 +169,30 @@ void job_end_retire(struct jobs *js, struct job *j)
     job_free(j);
 }
 
+/* Before its start: the daemons that are not ready. On the heap. */
+static char *waits_for(const struct job *j)
+{
+    hwloc_bitmap_t set;
+    FREE_AUTO char *vpids = NULL;
+
+    if (j->kept->state != JOB_PREPARING || j->started || j->nwaits)
+        return xstrdup(job_waits_text(j));
+    set = bitmap_alloc();
+    for (size_t i = 0; i < j->map.nnodes; i++) {
+        if (!j->daemons[i].ready && !job_node_gone(j, i))
+            bitmap_set(set, j->map.nodes[i].vpid);
+    }
+    vpids = bitmap_list_text(set);
+    hwloc_bitmap_free(set);
+    return *vpids ? xasprintf("not ready: vpid %s", vpids) : xstrdup("");
+}
+
 static void view_job(const struct job *j, struct api_dvm_job *x)
 {
     x->id = xstrdup(j->map.nspace);
     x->state = (enum job_state)j->kept->state;
     x->reason = xstrdup(j->reason);
-    x->waits_for = xstrdup(job_waits_text(j));
+    x->waits_for = waits_for(j);
     x->ranks = j->map.nranks;
     x->exit_code = j->kept->result.exit_code;
     x->vpids = xcalloc(j->map.nnodes + 1, sizeof(*x->vpids));

@@ -122,6 +122,8 @@ void job_forget_map(struct job *j);
 bool job_entry_follows_head(const struct job_entry *e);
 void job_tell(struct jobs *js, const struct job *j, const struct msg *m);
 void job_tell_state(struct jobs *js, const struct job *j);
+void job_tell_waits(struct jobs *js,
+                    const struct job *j); /* its state again, with what it waits for */
 void job_tell_started(struct jobs *js, const struct job *j); /* again: input can go */
 /* Before DONE: nothing of the job ran, and its prun may submit it at another daemon. */
 void job_tell_given_back(struct jobs *js, const struct job *j);

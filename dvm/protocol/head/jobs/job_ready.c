@@ -65,6 +65,7 @@ void job_ready_check(struct jobs *js, struct job *j)
     if (!is_to_start(j))
         return;
     j->started = true;
+    job_waits_free(j); /* steps before the start, which daemons take back at their next look */
     job_news_as_reason(j);
     for (size_t i = 0; i < j->map.nnodes; i++) {
         if (!job_node_gone(j, i) && job_node_current(js, &j->map.nodes[i]) &&

@@ -47,7 +47,7 @@ static void change_wait(struct jobs *js, struct job *j, uint32_t vpid, const cha
 
     put_wait(j, vpid, text);
     if (strcmp(before, job_waits_text(j)) != 0)
-        job_tell_state(js, j);
+        job_tell_waits(js, j);
 }
 
 void job_waits_report(struct jobs *js, uint32_t from, const char *nspace, const char *text)

@@ -158,6 +158,23 @@ static void a_campaign_of_an_application_names_its_requester(void **state)
         "rank 0\n");
 }
 
+static void a_job_is_shown_with_its_reason_and_with_what_it_waits_for(void **state)
+{
+    static char nspaces[][4] = {"5.1", "5.2", "5.3"};
+    static char reason[] = "lost", waits[] = "fence", none[] = "";
+    struct api_dvm_job jobs[] = {
+        {.id = nspaces[0], .state = JOB_RUNNING, .reason = reason, .waits_for = waits},
+        {.id = nspaces[1], .state = JOB_RUNNING, .reason = none, .waits_for = waits},
+        {.id = nspaces[2], .state = JOB_RUNNING, .reason = none, .waits_for = none}};
+    struct api_dvm d = {.njobs = 3, .jobs = jobs};
+
+    assert_shown(show_jobs, &d,
+                 "JOB  STATE    RANKS  VPIDS  EXIT  REASON\n"
+                 "5.1  RUNNING      -  -         -  lost; fence\n"
+                 "5.2  RUNNING      -  -         -  fence\n"
+                 "5.3  RUNNING      -  -         -  -\n");
+}
+
 static void the_links_of_a_daemon_are_a_row_for_each_neighbour(void **state)
 {
     struct api_link_peer peers[] = {
@@ -202,7 +219,7 @@ static void no_text_of_a_view_acts_on_the_terminal(void **state)
     static uint32_t vpids[] = {1};
     struct api_job_ref ref = {.job = bad, .nranks = 1, .ranks = vpids};
     struct api_dvm_member m[] = {member(0, -1, MEMBER_WIRED)};
-    struct api_dvm_job job = {.id = bad, .state = JOB_VM_READY, .reason = bad};
+    struct api_dvm_job job = {.id = bad, .state = JOB_VM_READY, .reason = bad, .waits_for = bad};
     struct api_dvm_hold hold = {.name = bad, .count = 1};
     struct api_campaign c = {.id = bad,
                              .cause = bad,
@@ -255,6 +272,7 @@ int main(void)
         cmocka_unit_test(a_campaign_names_the_daemons_that_it_waits_for),
         cmocka_unit_test(a_campaign_of_an_application_names_its_requester),
         cmocka_unit_test(no_text_of_a_view_acts_on_the_terminal),
+        cmocka_unit_test(a_job_is_shown_with_its_reason_and_with_what_it_waits_for),
         cmocka_unit_test(the_links_of_a_daemon_are_a_row_for_each_neighbour),
     };
 
