@@ -202,6 +202,8 @@ static const struct {
                                    given beside its heir */
     {22, 56792074269288115, 33}, /* the checker: the report of a loss had waited for a former head,
                                     and came to its heir, which refuses it */
+    {22, 15758350589402, 4},     /* ranks that a former head had launched stopped, and the heir had
+                                    continued their job before its own launch */
 };
 
 static void seeds_with_keepers_that_once_failed_pass(void **state)

@@ -249,6 +249,64 @@ static void c21_the_name_of_a_lost_release_is_not_given_again(void **state)
     sim_destroy(s);
 }
 
+/* A job of one rank waits for a slot of vpid 6, which a shrink drains. */
+static struct sim *wait_for_a_drain(size_t *job)
+{
+    const struct sim_want drained = {.ranks = 1, .run_ms = 60000, .nhosts = 1, .hosts = {6}};
+    const struct sim_want want = {.ranks = 1, .run_ms = 10, .stop = JOB_STOP_INIT};
+    uint32_t target = 6;
+    const struct api_campaign_request shrink = {.sequence = 1,
+                                                .drain_mode = API_DRAIN_WAIT,
+                                                .deadline_s = -1,
+                                                .ntargets = 1,
+                                                .targets = &target};
+    struct sim *s = boot_shape(MEMBERS, 8);
+
+    sim_submit_job(s, 4, &drained);
+    sim_for(s, 100);
+    dvm_put_campaign(s, "a", &shrink);
+    sim_submit(s, 4, 2 * (MEMBERS - 1), 60000, 0);
+    sim_for(s, 100);
+    *job = sim_submit_job(s, 3, &want);
+    sim_for(s, 100);
+    assert_int_equal(sim_job(s, *job)->state, JOB_VM_READY);
+    return s;
+}
+
+static void cancel_drain(struct sim *s)
+{
+    struct api_campaign c;
+    enum api_reason reason;
+
+    sim_clock(s, VPID_HEAD);
+    assert_int_equal(core_campaign_cancel(sim_core(s, 0), "a", &c, &reason, NULL), 0);
+    api_campaign_free(&c);
+    sim_drain(s, 0);
+}
+
+/* The end of the drain and the launch are in records that vpid 1 lacks. The heir launches the job
+ * in the same place, to a daemon that cannot be reached yet, after a user has continued the job. */
+static void a_job_that_was_continued_before_its_heir_launches_it_does_not_stop(void **state)
+{
+    size_t job;
+    struct sim *s = wait_for_a_drain(&job);
+    enum api_reason reason;
+
+    cut_off(s, 1);
+    cancel_drain(s);
+    sim_for(s, 2000);
+    assert_int_equal(sim_job(s, job)->state, JOB_READY_FOR_DEBUG);
+    go_on_with_old_records(s);
+    sim_clock(s, VPID_HEAD);
+    assert_int_equal(core_continue_put(sim_core(s, 0), sim_job(s, job)->nspace, &reason, NULL), 0);
+    sim_drain(s, 0);
+    cancel_drain(s);
+    sim_for(s, 100);
+    sim_heal(s);
+    dvm_wait_job(s, job, 0);
+    sim_destroy(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +320,7 @@ int main(void)
         cmocka_unit_test(c21_a_job_that_runs_by_another_map_than_the_heirs_ends),
         cmocka_unit_test(c21_ranks_on_a_daemon_that_is_not_in_the_heirs_map_end),
         cmocka_unit_test(c21_the_name_of_a_lost_release_is_not_given_again),
+        cmocka_unit_test(a_job_that_was_continued_before_its_heir_launches_it_does_not_stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,27 +85,30 @@ void job_debug_stop_node_over(struct jobs *js, struct job *j, int node)
         count_stopped(js, j, node, 0);
 }
 
-void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m)
-{
-    struct job *j = jobs_find(js, m->nspace);
-    int node = j && job_sent(j) && j->stops ? job_launch_node(&j->map, from) : -1;
-
-    if (node < 0 || job_state_over(j->kept->state) || job_node_gone(j, node) ||
-        m->nstopped > j->map.nranks)
-        return;
-    count_stopped(js, j, node, m->nstopped);
-}
-
-static void tell_daemons(struct jobs *js, const struct job *j, uint32_t rank)
+static void tell_daemon(struct jobs *js, const struct job *j, size_t node, uint32_t rank)
 {
     struct msg m = {.type = MSG_CONTINUE, .go_on = {j->map.nspace, rank}};
     struct err err = {0};
 
-    for (size_t i = 0; i < j->map.nnodes; i++) {
-        if (j->daemons[i].sent && !job_node_gone(j, i) &&
-            rml_send(js->rml, j->map.nodes[i].vpid, CLASS_LAUNCH, &m, &err) < 0)
-            out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
-    }
+    if (j->daemons[node].sent && !job_node_gone(j, node) &&
+        rml_send(js->rml, j->map.nodes[node].vpid, CLASS_LAUNCH, &m, &err) < 0)
+        out_log(js->out, LOG_LEVEL_INFO, "job %s: %s", j->map.nspace, err.msg);
+}
+
+/* A job that was continued before its launch does not stop. Ranks that stop all the same were
+ * launched by a former head, in records that this head lacks. */
+void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m)
+{
+    struct job *j = jobs_find(js, m->nspace);
+    int node = j && job_sent(j) ? job_launch_node(&j->map, from) : -1;
+
+    if (node < 0 || job_state_over(j->kept->state) || job_node_gone(j, node) ||
+        m->nstopped > j->map.nranks)
+        return;
+    if (j->map.spec.stop != JOB_STOP_NONE)
+        count_stopped(js, j, node, m->nstopped);
+    else if (j->continued && m->nstopped)
+        tell_daemon(js, j, (size_t)node, JOB_RANK_ALL);
 }
 
 /* False: the job has no rank that stops. A job that is not sent yet will not stop any more. */
@@ -118,8 +121,8 @@ static bool continue_ranks(struct jobs *js, struct job *j, uint32_t rank)
         if (!job_sent(j))
             j->map.spec.stop = JOB_STOP_NONE;
     }
-    if (job_sent(j))
-        tell_daemons(js, j, rank);
+    for (size_t i = 0; job_sent(j) && i < j->map.nnodes; i++)
+        tell_daemon(js, j, i, rank);
     if (rank == JOB_RANK_ALL)
         resume_job(js, j);
     return true;
