@@ -326,6 +326,14 @@ static bool is_replaced(const struct check *c, uint32_t vpid, struct epoch befor
     return x && members_epoch(m, x).ctr > before.ctr;
 }
 
+/* It does not know the heir that has removed it. The former head, which runs beside that heir, has
+ * declared it lost. */
+static bool is_lost_to_former(const struct check *c, uint32_t vpid, const struct core *now)
+{
+    return c->two_heads && c->nodes[vpid].head.ctr < c->head.ctr &&
+           strstr(core_state_text(now), "declared lost by the head");
+}
+
 /* A daemon that a shrink removed learns of it, however late, and parks. It does not call again
  * while that head runs, unless it could not reach anybody for the absence of the head. (A daemon
  * that had only called, and whose grow failed, may miss the message and call again.) */
@@ -338,7 +346,7 @@ void check_left(struct check *c, uint32_t vpid, struct epoch before, const struc
     life = life_of(c, vpid, before);
     if (life->left && life->wired && !life->lost && core_state(now) == CORE_JOINING &&
         !sim_exited(c->sim, vpid) && !was_alone(c, vpid) && !has_heard_the_end(c, vpid) &&
-        !is_astray(c, now) && !is_replaced(c, vpid, before))
+        !is_astray(c, now) && !is_replaced(c, vpid, before) && !is_lost_to_former(c, vpid, now))
         check_fail(c, "left-parks", "vpid %u has left in this epoch and joins anew: %s", vpid,
                    core_state_text(now));
 }

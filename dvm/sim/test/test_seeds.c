@@ -204,6 +204,8 @@ static const struct {
                                     and came to its heir, which refuses it */
     {22, 15758350589402, 4},     /* ranks that a former head had launched stopped, and the heir had
                                     continued their job before its own launch */
+    {22, 6450794617805, 18},     /* the checker: a former head declared a member lost that did not
+                                    know the heir, which had removed it */
 };
 
 static void seeds_with_keepers_that_once_failed_pass(void **state)
