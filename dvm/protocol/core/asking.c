@@ -184,8 +184,8 @@ static void note_seen(struct asking *a, const struct asking_caller *x)
         a->seen[a->nseen++] = (struct asking_seen){.vpid = x->vpid, .key = x->key};
     }
     s = &a->seen[i];
-    if (!epoch_eq(s->epoch, x->epoch) || x->version > s->version)
-        *s = (struct asking_seen){x->vpid, x->key, x->epoch, x->version};
+    if (!epoch_eq(s->epoch, x->epoch) || x->version > s->version || x->head > s->head)
+        *s = (struct asking_seen){x->vpid, x->key, x->epoch, x->head, x->version};
 }
 
 static void ask_caller(struct core *c, struct neighbour *k, struct peer_link *at, bool all)
@@ -213,6 +213,7 @@ void asking_take_hello(struct core *c, struct neighbour *k, const struct msg *m)
     x->key = k->key;
     x->joins = m->hello.why == HELLO_JOIN;
     x->epoch = m->hello.self.epoch;
+    x->head = k->knows_head;
     x->version = m->hello.version;
     buf_init(&x->hello, MSG_DATA_MAX);
     msg_encode(&x->hello, m);
@@ -348,12 +349,14 @@ static void answer_caller(struct core *c, const struct asking_caller *x)
     msg_free(&m);
 }
 
-/* A member of the same incarnation has a later table or epoch: the records are not the last
- * ones. */
-static bool is_ahead(const struct core *c, struct epoch epoch, uint64_t version)
+/* A member of the same incarnation has a later table or epoch, or knows a later head: the records
+ * are not the last ones. They may have as many broadcasts as its table, or more, of a former head
+ * that has run on beside its heir. */
+static bool is_ahead(const struct core *c, const struct asking_seen *s)
 {
-    return epoch.inc == head_incarnation(c->head) &&
-           (version > c->members.version || epoch.ctr > head_last_epoch(c->head));
+    return s->epoch.inc == head_incarnation(c->head) &&
+           (s->version > c->members.version || s->epoch.ctr > head_last_epoch(c->head) ||
+            s->head > members_head(&c->members));
 }
 
 static bool fold_records(struct core *c, const struct buf *records, const int64_t *clock_ahead)
@@ -370,7 +373,7 @@ static bool refuse_outdated(struct core *c)
     const struct asking *a = &c->asking;
 
     for (size_t i = 0; i < a->nseen; i++) {
-        if (is_ahead(c, a->seen[i].epoch, a->seen[i].version)) {
+        if (is_ahead(c, &a->seen[i])) {
             out_log(&c->out, LOG_LEVEL_WARN, "vpid %u has seen more than these records have",
                     a->seen[i].vpid);
             core_disinherit(c);

@@ -100,6 +100,7 @@ struct asking_caller {
     bool answered;    /* with what it keeps, or with nothing */
     bool mute;        /* of edition 0: it cannot be asked */
     struct epoch epoch;
+    uint32_t head;        /* low bits of the epoch of the head that it knows; 0: none */
     uint64_t version;     /* the last broadcast that it has processed */
     struct msg_kept kept; /* its answer; zeroed: none yet */
     bool table_asked, table_come;
@@ -113,7 +114,8 @@ struct asking_seen { /* a member that has called, whether or not its connection 
     uint32_t vpid;
     struct key_id key;
     struct epoch epoch;
-    uint64_t version; /* the latest that it has named */
+    uint32_t head;    /* the latest that it has named, */
+    uint64_t version; /* and the latest broadcast */
 };
 
 struct asking { /* a new head */

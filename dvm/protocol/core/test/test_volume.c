@@ -114,6 +114,34 @@ static void c21_records_of_a_volume_that_a_member_is_ahead_of_are_not_taken(void
     sim_destroy(s);
 }
 
+/* The head runs on without its members, and its records go to the volume. Its heir has given the
+ * same number to its own ADD, so the members are not ahead of the volume by their versions. */
+static void records_of_a_head_that_ran_on_are_not_taken_if_members_know_its_heir(void **state)
+{
+    struct sim *s = boot_with_volume();
+    BUF_AUTO struct buf ran_on = {0};
+    uint64_t version;
+
+    cut_off(s, 1);
+    cut_off(s, 2);
+    put_shrink(s);
+    save_records(s, &ran_on);
+    version = core_inspect_members(sim_core(s, 0))->version;
+    sim_crash(s, 0);
+    sim_heal(s);
+    start_head(s);
+    sim_for(s, 2000);
+    for (uint32_t v = 1; v <= MEMBERS; v++)
+        assert_int_equal(core_inspect_members(sim_core(s, v))->version, version);
+    lose_keepers(s);
+    sim_start(s, 0);
+    set_volume(s, ran_on.data, ran_on.len);
+    assert_true(sim_until(s, is_head, NULL, 30000));
+    assert_false(core_inspect_from_volume(sim_core(s, 0)));
+    dvm_wait_wired(s, MEMBERS - 2, 60000);
+    sim_destroy(s);
+}
+
 static bool knows_caller(struct sim *s, uint32_t vpid)
 {
     const struct asking *a = &sim_core(s, 0)->asking;
@@ -292,6 +320,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(c21_jobs_and_campaigns_go_on_when_both_keepers_are_lost_with_the_head),
         cmocka_unit_test(c21_records_of_a_volume_that_a_member_is_ahead_of_are_not_taken),
+        cmocka_unit_test(records_of_a_head_that_ran_on_are_not_taken_if_members_know_its_heir),
         cmocka_unit_test(c21_a_member_that_has_called_and_ended_shows_that_a_volume_is_older),
         cmocka_unit_test(c21_the_records_of_keepers_are_taken_before_those_of_a_volume),
         cmocka_unit_test(damaged_records_of_a_volume_are_not_taken),
