@@ -31,7 +31,7 @@ run_apart() {
 		exec tail -n 0 -f "$0"
 	END
     TMPDIR=$apart python3 -c 'import os, signal, sys
-for s in signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE: signal.signal(s, signal.SIG_DFL)
+for s in signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE, signal.SIGTERM: signal.signal(s, signal.SIG_DFL)
 os.setsid()
 os.execv(sys.argv[1], sys.argv[1:])' \
         "$bin/prte" run --slots 2 "$@" -- -n 2 sh "$apart/rank" > "$apart/says" 2> "$apart/err" 3>&- &
