@@ -190,12 +190,20 @@ void waits_seen(struct waits *w, const struct pmix_srv_wait *list, size_t n)
     host_drain(w->env);
 }
 
+static void ignore_wait(void *arg, const struct core_wait *x)
+{
+}
+
+/* The library's thread is not woken if there is no job any more. */
 static void on_due(void *arg)
 {
     struct waits *w = arg;
 
     w->armed = false;
-    pmix_srv_look(w->pmix);
+    if (core_waits(w->core, ignore_wait, NULL))
+        pmix_srv_look(w->pmix);
+    else
+        waits_seen(w, NULL, 0);
 }
 
 void waits_begin(struct waits *w)
