@@ -142,7 +142,7 @@ uint64_t sim_ran_ms(const struct sim *s, uint32_t vpid)
     return s->now - n->stopped_ms - (n->stopped ? uncounted_ms(s->now - n->stopped_at) : 0);
 }
 
-/* What a connection has held back comes before its later frames. */
+/* Frames that a partition has held back arrive before later frames of the same connection. */
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group)
 {
     s->nodes[vpid].group = group;

@@ -110,7 +110,7 @@ static pmix_status_t do_lookup(void)
     return PMIx_Lookup_nb(keys, &info, 1, on_found, NULL);
 }
 
-static void publish(void)
+static void publish_word(void)
 {
     pmix_info_t info;
     bool yes = true;
@@ -189,7 +189,7 @@ static int end_as(const char *how, bool during)
         raise(SIGKILL);
     if (strcmp(how, "late") == 0) {
         (void)await_file("go", 0);
-        publish();
+        publish_word();
     }
     if (strcmp(how, "final") == 0 || strcmp(how, "late") == 0)
         end();

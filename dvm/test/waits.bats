@@ -38,7 +38,8 @@ told() {
     eventually grep -qxE "prun: job $job: [A-Z]*: $3" "$dir/err"
     echo 1 > "$dir/go"
     mv "$dir/go" "$dir/go.0"
-    wait "$pid" || true
+    wait "$pid" || true # a rank may end in a call that fails; each of the others tells its outcome
+    [ "$(grep -c "^$1: " "$dir/out")" -eq 3 ]
     [ "$(grep -cE ": $3\$" "$dir/err")" -eq 1 ]
     shows "$job"
 }

@@ -99,12 +99,14 @@ static void put_keys(struct buf *b, char **keys)
         buf_put_str(b, keys[i]);
 }
 
-/* On the heap; NULL: there are none. */
+#define KEYS_SHOWN 3
+
+/* The first KEYS_SHOWN keys of a lookup, for pstat. On the heap; NULL: there are none. */
 static char *keys_text(char **keys)
 {
     char *text = NULL;
 
-    for (size_t i = 0; keys && keys[i]; i++) {
+    for (size_t i = 0; keys && keys[i] && i < KEYS_SHOWN; i++) {
         char *before = text;
 
         text = xasprintf("%s%s\"%.40s\"", before ? before : "", before ? ", " : "", keys[i]);

@@ -295,9 +295,8 @@ void pmix_srv_answer(struct pmix_srv *p, pmix_req req, int status, const void *d
     g = xmalloc(sizeof(*g));
     *g = (struct given){.answer = r->answer, .status = status, .len = len};
     g->data = len ? memcpy(xmalloc(len), data, len) : NULL;
-    free(r->nspace);
-    free(r->waits);
-    free(r);
+    r->answer = (struct answer){.kind = ANSWER_NONE};
+    req_free(r);
     handback_post(p, give_answer, given_free, g);
 }
 

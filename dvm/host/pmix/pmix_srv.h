@@ -61,8 +61,8 @@ struct pmix_srv_data_ask {
     size_t len;
 };
 
-/* What a job with ranks here waits for. The text of one wait may change: of kind and id it is the
- * same as long as it lasts. */
+/* The cause for which a job with ranks here waits. Kind and id stay the same while the wait lasts;
+ * its text may change. */
 struct pmix_srv_wait {
     char kind; /* of on_fence(), 'm' data of a rank, 'r' a request of a rank */
     uint64_t id;
@@ -234,7 +234,8 @@ void pmix_srv_notify(struct pmix_srv *p, const void *blob, size_t len,
 bool pmix_srv_output(struct pmix_srv *p, uint32_t client, const struct pmix_srv_proc *owner,
                      const char *nspace, uint32_t rank, int stream, const void *data, size_t len);
 void pmix_srv_output_over(struct pmix_srv *p, const char *nspace);
-/* What on_waits() tells of a request that is not answered, and of which job. Takes the text. */
+/* The text that on_waits() reports for the job `nspace` until the request is answered. Takes the
+ * text. */
 void pmix_srv_request_waits(struct pmix_srv *p, pmix_req req, const char *nspace, char *text);
 /* Asks what the jobs here wait for now: on_waits() follows, unless the library ends before. */
 void pmix_srv_look(struct pmix_srv *p);

@@ -88,8 +88,8 @@ struct request {
     size_t napps;
 };
 
-/* What holds for a job as a whole may be said for the job, or for each of its programs alike.
- * False: they differ. NULL: nothing was said. */
+/* The value of an attribute that belongs to a job as a whole: the request gives it for the job, or
+ * the same value for each program. False: the programs differ. NULL: the attribute is missing. */
 static bool word_of(const struct request *r, const char *key, const char **word)
 {
     const char *of_job = info_str(r->info, r->ninfo, key);

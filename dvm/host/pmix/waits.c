@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the jobs here wait for, as far as the library and this module know it.
+/* Collects the causes for which jobs here wait, of the library and of unanswered requests.
  *
  * In: the library's collectives that some ranks here have called and others have not; data that
  * ranks here have not committed and others ask for; requests of ranks here that wait for an answer.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What jobs with ranks here wait for.
+/* Reports to the head the causes for which jobs with ranks here wait.
  *
  * In: the begin of a job here; the texts of the PMIx server (pmix_srv_look()) and of the core
  * (core_waits()); output that is not read. Out: APP_JOB_WAITS to the head; there the texts of all

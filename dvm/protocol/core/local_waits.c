@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What jobs with ranks here wait for, as far as this daemon's core knows it: a step of the daemon
- * that lasts, or ranks here that have not called a collective in which other daemons wait. */
+/* Lists the causes for which jobs with ranks here wait and that the core knows: a step of the
+ * daemon that lasts, or ranks here that have not called a collective in which other daemons wait.
+ */
 #include "dvm/protocol/core/local_private.h"
 
 #include "base/bitmap/bitmap.h"

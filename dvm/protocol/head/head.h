@@ -108,7 +108,7 @@ const struct job_launch *head_job_watch(struct head *h, const char *nspace, uint
 enum job_control head_job_control(const struct head *h, uint32_t from, const char *asker,
                                   const char *target);
 
-/* What the ranks of the job on the daemon `from` wait for; "": nothing. */
+/* The text of the daemon `from` about a wait of its ranks of the job; "": they do not wait. */
 void head_job_waits(struct head *h, uint32_t from, const char *nspace, const char *text);
 
 /* published_serve(). Ranks of a job that has ended publish and find nothing: STORE_NONE. */

@@ -183,7 +183,7 @@ static void note_wait(void *arg, const struct core_wait *w)
     snprintf(arg, 64, "%s", w->text);
 }
 
-/* What vpid v says that the job waits for there; it has one job. */
+/* The text of the only wait of the only job on vpid v; "": the job does not wait there. */
 static void assert_waits(struct dvm *d, uint32_t v, const char *text)
 {
     char told[64] = "";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What daemons tell that a job waits for: shown by the head, and told to the submitter. */
+/* Texts of daemons about waits of a job: the head shows them, and sends them to the submitter. */
 #include "dvm/protocol/core/test/jobs.h"
 
 #define MANY 10u
@@ -40,7 +40,7 @@ static struct dvm *dvm_of(uint32_t members, struct told *t)
     return d;
 }
 
-static void tell(struct dvm *d, uint32_t from, const char *text)
+static void tell_wait(struct dvm *d, uint32_t from, const char *text)
 {
     core_job_waits(core_of(d, 0), from, job(d)->nspace, text);
     settle(d, 0);
@@ -61,15 +61,15 @@ static void a_wait_is_shown_and_told_once_until_it_is_over(void **state)
     struct told t;
     struct dvm *d = dvm_of(MEMBERS, &t);
 
-    tell(d, 2, "a");
+    tell_wait(d, 2, "a");
     assert_shown(d, "a");
     assert_string_equal(t.last, "a");
-    tell(d, 2, "a"); /* repeated for a new head */
+    tell_wait(d, 2, "a"); /* repeated for a new head */
     assert_int_equal(t.n, 1);
-    tell(d, 2, "b");
+    tell_wait(d, 2, "b");
     assert_int_equal(t.n, 2);
     assert_string_equal(t.last, "b");
-    tell(d, 2, "");
+    tell_wait(d, 2, "");
     assert_shown(d, "");
     assert_int_equal(t.n, 3);
     assert_string_equal(t.last, "");
@@ -81,11 +81,11 @@ static void the_daemon_that_waits_longest_is_shown_until_it_waits_no_more(void *
     struct told t;
     struct dvm *d = dvm_of(MEMBERS, &t);
 
-    tell(d, 2, "a");
-    tell(d, 3, "b");
+    tell_wait(d, 2, "a");
+    tell_wait(d, 3, "b");
     assert_shown(d, "a");
     assert_int_equal(t.n, 1);
-    tell(d, 2, "");
+    tell_wait(d, 2, "");
     assert_shown(d, "b");
     assert_string_equal(t.last, "b");
     dvm_free(d);
@@ -96,8 +96,8 @@ static void a_daemon_without_ranks_of_the_job_is_not_heard(void **state)
     struct told t;
     struct dvm *d = dvm_of(MEMBERS, &t);
 
-    tell(d, 0, "a");
-    tell(d, 77, "a");
+    tell_wait(d, 0, "a");
+    tell_wait(d, 77, "a");
     core_job_waits(core_of(d, 0), 2, "5.99", "a");
     core_job_waits(core_of(d, 2), 2, job(d)->nspace, "a"); /* no head */
     settle(d, 0);
@@ -112,11 +112,11 @@ static void what_a_job_waits_for_is_bounded(void **state)
     struct dvm *d = dvm_of(MANY, &t);
 
     for (uint32_t v = 1; v <= MANY; v++)
-        tell(d, v, "a");
+        tell_wait(d, v, "a");
     for (uint32_t v = 1; v <= 8; v++)
-        tell(d, v, "");
+        tell_wait(d, v, "");
     assert_shown(d, ""); /* vpids 9 and 10 came too late, until they repeat it */
-    tell(d, MANY, "b");
+    tell_wait(d, MANY, "b");
     assert_shown(d, "b");
     dvm_free(d);
 }
@@ -130,7 +130,7 @@ static void a_job_that_fails_and_does_not_end_is_told_with_both_texts(void **sta
 
     sim_stop(d->sim, 2, true);
     assert_int_equal(core_signal_put(core_of(d, 0), job(d)->nspace, SIGTERM, &reason, &err), 0);
-    tell(d, 2, "a");
+    tell_wait(d, 2, "a");
     assert_string_equal(t.last, "ended by the user; a");
     dvm_free(d);
 }
@@ -140,7 +140,7 @@ static void a_daemon_that_is_lost_waits_for_nothing(void **state)
     struct told t;
     struct dvm *d = dvm_of(MEMBERS, &t);
 
-    tell(d, 2, "a");
+    tell_wait(d, 2, "a");
     sim_crash(d->sim, 2);
     sim_for(d->sim, 120000);
     assert_shown(d, "");

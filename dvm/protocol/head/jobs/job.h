@@ -87,7 +87,8 @@ void job_ready_report(struct jobs *js, uint32_t from, const struct msg_job_name 
 void job_ready_no_files(struct jobs *js, uint32_t from, const struct msg_no_files *m);
 void job_debug_stop_report(struct jobs *js, uint32_t from, const struct msg_held *m);
 void job_debug_stop_continue(struct jobs *js, const struct msg_continue *m);
-/* What the job's ranks on that daemon wait for; "": nothing. Dropped if the daemon has none. */
+/* The text of that daemon about a wait of its ranks of the job; "": they do not wait. Dropped if
+ * the daemon has no ranks of the job. */
 void job_waits_report(struct jobs *js, uint32_t from, const char *nspace, const char *text);
 /* A daemon asks about its client's job, or reports ranks of a job: after a change of the head. */
 void job_asked(struct jobs *js, uint32_t from, const struct msg_client_job *m);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What running jobs wait for, as their daemons say.
+/* Waits of running jobs, reported by the daemons of their ranks.
  *
  * In: texts of daemons, about ranks of their own. Out: the text that is shown: the one of the
  * daemon that has waited longest. The submitter is notified when it changes. They are kept until
