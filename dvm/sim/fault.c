@@ -142,11 +142,9 @@ uint64_t sim_ran_ms(const struct sim *s, uint32_t vpid)
     return s->now - n->stopped_ms - (n->stopped ? uncounted_ms(s->now - n->stopped_at) : 0);
 }
 
-/* Frames that a partition has held back arrive before later frames of the same connection. */
 void sim_partition(struct sim *s, uint32_t vpid, uint8_t group)
 {
     s->nodes[vpid].group = group;
-    let_in(s, &s->blocked);
 }
 
 bool sim_is_cut(const struct sim *s, uint32_t vpid)

@@ -654,12 +654,29 @@ static uint64_t next_time(const struct sim *s)
     return at;
 }
 
+/* Also behind what a partition has held back on its connection: that keeps its order. */
+static bool is_held_back(const struct sim *s, const struct ev *e)
+{
+    const struct ev *x;
+
+    if (e->from == e->vpid)
+        return false;
+    if (s->nodes[e->vpid].group != s->nodes[e->from].group)
+        return true;
+    DL_FOREACH(s->blocked, x)
+    {
+        if (x->vpid == e->vpid && x->life == e->life && x->conn == e->conn)
+            return true;
+    }
+    return false;
+}
+
 static void run_turn(struct sim *s)
 {
     while (s->nheap && s->heap[0]->at <= s->now) {
         struct ev *e = heap_take(s);
 
-        if (s->nodes[e->vpid].group != s->nodes[e->from].group) {
+        if (is_held_back(s, e)) {
             DL_APPEND(s->blocked, e);
             continue;
         }
