@@ -54,6 +54,8 @@ static void dump_losses(const struct fsm *m, FILE *out)
     static const char *const who[] = {[LOSS_OF_MEMBER] = "a member",
                                       [LOSS_OF_JOINER] = "a daemon that is not wired yet",
                                       [LOSS_OF_LEAVER] = "one that reports its removal",
+                                      [LOSS_OF_TARGET] =
+                                          "one that was removed and did not report it",
                                       [LOSS_OF_STRANGER] = "of no known epoch, or removed"};
     static const char *const what[] = {[LOSS_IGNORE] = "ignore",
                                        [LOSS_WAIT] = "wait",

@@ -9,7 +9,7 @@
  * with NOT_LAUNCHED. A job ends with CANCELLED by a shrink only if that shrink may end jobs.
  * Exceptions: --no-wait, the job's own hosts or map policy, a spawned job, a grow that fails.
  * target-has-left: a shrink is complete only when each target has processed its removal itself, has
- * ended, is cut off, was declared lost, or was silent for the stated time.
+ * ended, has no link at its parent, was declared lost, or was silent for the stated time.
  * departed-once: one event for each epoch of a target. fence-amount: a shrink holds as many as it
  * removes.
  *
@@ -151,7 +151,31 @@ static void begin_removal(const struct check *c, struct seen_campaign *k,
     }
 }
 
-/* It runs in the epoch that the shrink removes, and has not processed that. */
+struct linked {
+    struct msg_target who;
+    bool found;
+};
+
+static void on_link(void *arg, uint32_t vpid, struct epoch e)
+{
+    struct linked *x = arg;
+
+    x->found |= vpid == x->who.vpid && epoch_eq(e, x->who.epoch);
+}
+
+/* As its parent sees it, which reports it else. */
+static bool is_linked(const struct check *c, const struct msg_target *who)
+{
+    uint32_t parent = core_inspect_lifeline(sim_core(c->sim, who->vpid));
+    const struct core *up = parent == VPID_NONE ? NULL : sim_core(c->sim, parent);
+    struct linked x = {*who, false};
+
+    if (up)
+        core_inspect_links(up, on_link, &x);
+    return x.found;
+}
+
+/* It runs in the epoch that the shrink removes, is linked, and has not processed that. */
 static bool is_unheard(const struct check *c, const struct seen_campaign *k,
                        const struct resize_target *t)
 {
@@ -160,7 +184,7 @@ static bool is_unheard(const struct check *c, const struct seen_campaign *k,
 
     return x && k->own[t->vpid / 64] >> t->vpid % 64 & 1 &&
            epoch_eq(core_inspect_epoch(x), t->epoch) && core_state(x) == CORE_WIRED &&
-           !check_was_lost(c, &id);
+           !check_was_lost(c, &id) && is_linked(c, &id);
 }
 
 void check_shrink(struct check *c, struct seen_campaign *k, const struct resize_campaign *x)

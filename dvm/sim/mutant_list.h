@@ -23,7 +23,6 @@
     X(KEEP_HELD, "held jobs do not go on when the fence is down")                                  \
     X(HANDLE_BEFORE_FORWARD, "a broadcast is handled, then passed on to the children left")        \
     X(LEFT_UNANSWERED, "a child that has left is not told that this is known")                     \
-    X(LEFT_ONCE, "a daemon that leaves does not wait until its LEFT is known")                     \
     X(ACCEPT_OLD_EPOCH, "frames of an earlier epoch are accepted")                                 \
     X(SKIP_REMAP, "a job is launched as it was mapped, although a daemon of it has left")          \
     X(SEND_TO_LEAVING, "launch data goes to daemons that a shrink names")                          \
@@ -164,7 +163,9 @@
     X(LOSS_EXPLAINS_ALL, "a loss explains any end of a job, also one by its user")                 \
     X(DRAIN_ENDS_ALL, "a shrink with Kill ends recoverable jobs whole")                            \
     X(SILENT_TWICE, "a shrink waits for a silent target for twice the limit")                      \
-    X(BREAK_DEPARTS, "a target of a shrink whose link breaks has left")                            \
+    X(CUT_UNTOLD, "a target of a shrink whose link has broken before is not reported")             \
+    X(BREAK_UNTOLD, "a target of a shrink whose link breaks is not reported")                      \
+    X(HEAD_UNASKED, "a daemon without a lifeline calls the head after the grace only")             \
     X(TARGETS_UNAWAITED, "a shrink is complete without its targets having left")                   \
     X(EXTENSION_STAYS, "an extension stays when its job has ended")                                \
     X(OUT_OF_TURN, "the release of an extension does not wait for members above it")               \

@@ -43,7 +43,18 @@ static bool names_us(const struct core *c, const struct msg_remove *m)
     return false;
 }
 
-/* A child that has left gets BYE, the answer to its LEFT. One whose link is broken calls again. */
+static void await_child(struct core *c, struct neighbour *k)
+{
+    if (k->state == NEIGHBOUR_CUT && origin_was_child(c, k->vpid)) /* else it has another parent */
+        neigh_tell_departure(c, (struct msg_departed){{k->vpid, k->epoch}, .link_closed = true});
+    if (k->left || k->state == NEIGHBOUR_CUT)
+        neigh_bye(c, k);
+    else
+        k->leaves_by = c->out.now_ms + c->opts.leave_ms;
+}
+
+/* A child that has left gets BYE, the answer to its LEFT. One whose link is broken counts as gone:
+ * it has ended, or it learns when it calls again that it was removed. */
 static void await_leaving(struct core *c, const struct msg_remove *m)
 {
     struct neighbour *k, *tmp;
@@ -53,10 +64,7 @@ static void await_leaving(struct core *c, const struct msg_remove *m)
         for (size_t i = 0; i < m->ntargets; i++) {
             if (k->incoming && k->vpid == m->targets[i].vpid &&
                 epoch_eq(k->epoch, m->targets[i].epoch)) {
-                if (k->left || k->state == NEIGHBOUR_CUT)
-                    neigh_bye(c, k);
-                else
-                    k->leaves_by = c->out.now_ms + c->opts.leave_ms;
+                await_child(c, k);
                 break;
             }
         }
@@ -112,7 +120,6 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
     struct msg left = {.type = MSG_LEFT, .left = {.who = {c->opts.vpid, c->self.epoch}}};
     struct neighbour *up = neighbours_by_id(c->neighbours, c->parent_id);
 
-    c->left_unheard = true;
     if (up)
         neigh_say(c, up, &left);
     rml_each_unacked(c->rml, VPID_HEAD, CLASS_CONTROL, repeat_departure, c);
@@ -120,10 +127,6 @@ static void leave_dvm(struct core *c, const struct msg_remove *m)
     core_set_state(c, CORE_LEAVING, "leaving the DVM: shrink %s", m->text);
     client_turn_away_all(c, "left the DVM");
     finish_start(c, after_leaving(c), "left the DVM");
-    if (neighbours_by_id(c->neighbours, c->parent_id))
-        return;
-    c->parent_id = 0;
-    c->retry_at = c->out.now_ms;
 }
 
 /* The daemons below have not received the command from us either: they get it over another link. */

@@ -335,7 +335,7 @@ void core_reset(struct core *c, const char *why)
     create_transport(c);
     c->self.epoch = (struct epoch){0, 0};
     c->parent_id = 0;
-    c->finishing = c->left_unheard = c->ask_head = c->head_ended = false;
+    c->finishing = c->ask_head = c->head_ended = false;
     c->lost_at = 0;
     c->retry_ms = CORE_RETRY_MIN_MS;
     c->retry_at = c->out.now_ms + c->retry_ms;

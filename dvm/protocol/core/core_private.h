@@ -22,6 +22,7 @@
 #define CORE_RETRY_MIN_MS 50
 #define CORE_RETRY_MAX_MS 2000
 #define CORE_RETRY_HEAD_MS 250 /* at most, towards a head whose end was seen */
+#define CORE_ASK_HEAD_MS 500   /* without a lifeline: then the head is called too */
 /* Longest step by which the head's absence is counted: between two inputs that are further apart,
  * this daemon was stopped. */
 #define CORE_STEP_MS 1000
@@ -111,7 +112,6 @@ struct core {
     bool finishing; /* leaving or ending: links are closed from the top down */
     enum { AFTER_PARK, AFTER_EXIT, AFTER_REJOIN } after;
     uint64_t finish_by;
-    bool left_unheard; /* LEFT has no answer: neither BYE of the parent nor REFUSE of the head */
     struct local_job *jobs;
     struct client *clients;
     struct ranks_reported *reported; /* lost ranks, by job (local_losses.c) */
@@ -174,6 +174,7 @@ void neigh_skip_stop(struct core *c, uint64_t now_ms);
 uint64_t neigh_deadline(const struct core *c);
 void neigh_say(struct core *c, struct neighbour *k, const struct msg *m);
 void neigh_bye(struct core *c, struct neighbour *k);
+void neigh_tell_departure(struct core *c, struct msg_departed who); /* to the head */
 /* The head: this member has called it, since it has no link to its parent. */
 void neigh_tell_orphaned(struct core *c, uint32_t child);
 void neigh_free(struct core *c);

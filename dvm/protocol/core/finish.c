@@ -49,7 +49,7 @@ static void finish_daemon(struct core *c)
     while (neighbours_first(c->neighbours))
         conn_end(c, neighbours_first(c->neighbours));
     c->parent_id = 0;
-    c->finishing = c->left_unheard = false;
+    c->finishing = false;
     if (c->after == AFTER_REJOIN) {
         core_reset(c, "this incarnation of the head has ended");
         return;
@@ -92,6 +92,6 @@ void finish_check(struct core *c)
             (!up || up->peer_bye))
             neigh_bye(c, k);
     }
-    if (below == 0 && !c->left_unheard && (!up || up->peer_bye))
+    if (below == 0 && (!up || up->peer_bye))
         finish_daemon(c);
 }

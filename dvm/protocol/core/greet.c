@@ -509,12 +509,11 @@ static void take_refuse(struct core *c, struct neighbour *k, struct msg *msg)
     }
     if (bye_and_close(c, k, m->why))
         return;
-    if (m->why == REFUSE_EPOCH_OVER && !c->left_unheard) {
+    if (m->why == REFUSE_EPOCH_OVER) {
         core_reset(c, m->text);
         return;
     }
-    if (m->why == REFUSE_LEFT || m->why == REFUSE_EPOCH_OVER) {
-        c->left_unheard = false;
+    if (m->why == REFUSE_LEFT) {
         apply_left(c, m->text);
         return;
     }

@@ -5,8 +5,8 @@
  * new lifeline for the modules above, reports to the head (LOST, GONE).
  *
  * The lifeline is the link to the parent. A member has one, or tries to make one: first to its
- * parent, after the grace also to the head, which knows the next parent. A child whose link is
- * missing is in a list, with the time until which it may come back.
+ * parent, after CORE_ASK_HEAD_MS also to the head, which knows the next parent. A child whose link
+ * is missing is in a list, with the time until which it may come back.
  *
  * Invariants: a member reports a child as lost only after the grace, and only while its own
  * lifeline is up. A link that is up carries frames of its peer only, in the epoch of the greeting.
@@ -85,7 +85,7 @@ static void missing_is_hung(struct core *c, struct missing *x)
 }
 
 /* A daemon that is leaving has no route, but its lifeline is still up. */
-static void tell_departure(struct core *c, struct msg_departed who)
+void neigh_tell_departure(struct core *c, struct msg_departed who)
 {
     struct msg gone = {.type = MSG_GONE, .gone = who};
     struct msg left = {.type = MSG_LEFT, .left = who};
@@ -299,10 +299,10 @@ static enum link_loss_whose who_is(const struct core *c, const struct neighbour 
         return LOSS_OF_MEMBER;
     if (k->joining)
         return LOSS_OF_JOINER;
-    return m && epoch_eq(members_epoch(&c->members, m), k->epoch) && k->left &&
-                   (m->state == MEMBER_LEAVING || m->state == MEMBER_PARKED)
-               ? LOSS_OF_LEAVER
-               : LOSS_OF_STRANGER;
+    if (!m || !epoch_eq(members_epoch(&c->members, m), k->epoch) ||
+        (m->state != MEMBER_LEAVING && m->state != MEMBER_PARKED))
+        return LOSS_OF_STRANGER;
+    return k->left ? LOSS_OF_LEAVER : k->leaves_by ? LOSS_OF_TARGET : LOSS_OF_STRANGER;
 }
 
 static bool is_child(const struct core *c, uint32_t vpid)
@@ -335,7 +335,7 @@ static void lost_below(struct core *c, const struct neighbour *k, enum link_loss
             head_joiner_gone(c->head, k->vpid, k->epoch);
         break;
     case LOSS_DEPARTED:
-        tell_departure(c, (struct msg_departed){.who = id, .link_closed = true});
+        neigh_tell_departure(c, (struct msg_departed){.who = id, .link_closed = true});
         break;
     case LOSS_DECLARE:
     case LOSS_IGNORE:
@@ -370,8 +370,7 @@ static void lost_above(struct core *c, const struct neighbour *k, const char *wh
         c->parent_id = 0;
         c->head_ended = k->vpid == VPID_HEAD && !k->silent;
     }
-    if ((c->finishing && (!c->left_unheard || c->parent_id)) || c->state == CORE_PARKED ||
-        on_parent(c))
+    if (c->finishing || c->state == CORE_PARKED || on_parent(c))
         return;
     if (c->lost_at == 0)
         c->lost_at = c->out.now_ms;
@@ -435,17 +434,23 @@ static uint64_t sigterm_wait_ms(const struct core *c)
     return c->jobs || c->opts.ack_ms < SIGTERM_WAIT_MS ? c->opts.ack_ms : SIGTERM_WAIT_MS;
 }
 
-/* Connects to the parent again. After the grace, or if the parent has departed, the daemon also
- * calls the head, which knows the next parent. */
+static bool asks_head(const struct core *c)
+{
+    uint64_t wait_ms =
+        c->opts.reconnect_ms < CORE_ASK_HEAD_MS ? c->opts.reconnect_ms : CORE_ASK_HEAD_MS;
+
+    return c->ask_head || (c->lost_at && c->lost_at + wait_ms <= c->out.now_ms);
+}
+
+/* Connects to the parent again. Soon, or if the parent has departed, the daemon also calls the
+ * head, which knows the next parent: a shrink may have removed one whose end nobody had declared,
+ * and holds the launches until this daemon has processed that. */
 static void retry_lifeline(struct core *c)
 {
     uint32_t parent = members_parent(&c->members);
-    bool long_lost =
-        c->ask_head || (c->lost_at && c->lost_at + c->opts.reconnect_ms <= c->out.now_ms);
+    bool long_lost = asks_head(c);
 
     c->retry_at = 0;
-    if (c->left_unheard)
-        call_parent(c, VPID_HEAD);
     if (c->state == CORE_PARKED || c->finishing)
         return;
     if (c->sigterm && c->lost_at && c->lost_at + sigterm_wait_ms(c) <= c->out.now_ms) {
@@ -540,10 +545,8 @@ static void take_bye(struct core *c, struct neighbour *k, struct msg *m)
     bool lifeline = k->id == c->parent_id;
 
     k->peer_bye = true;
-    if (lifeline && c->finishing) {
-        c->left_unheard = false;
+    if (lifeline && c->finishing)
         return; /* finish.c answers when the links to all children are closed */
-    }
     if (lifeline) {
         c->ask_head = true;
         out_log(&c->out, LOG_LEVEL_WARN, "vpid %u ended the lifeline", k->vpid);
@@ -566,7 +569,7 @@ static void take_left(struct core *c, struct neighbour *k, struct msg *m)
     if (core_is_head(c) && !itself)
         head_msg(c->head, k->vpid, &gone);
     else
-        tell_departure(c, m->left);
+        neigh_tell_departure(c, m->left);
     if (k->leaves_by && itself)
         neigh_bye(c, k);
 }

@@ -108,6 +108,16 @@ void origin_clear(struct origin *o)
     *o = (struct origin){0};
 }
 
+bool origin_was_child(const struct core *c, uint32_t vpid)
+{
+    const struct origin *o = &c->origin;
+    struct tree t = members_tree(&c->members);
+
+    t.live = o->next ? o->past[(o->next - 1) % ORIGIN_TREES] : NULL;
+    return t.live && hwloc_bitmap_isset(t.live, c->opts.vpid) && hwloc_bitmap_isset(t.live, vpid) &&
+           tree_parent(&t, vpid) == c->opts.vpid;
+}
+
 static bool is_child(const struct core *c, uint32_t vpid)
 {
     struct tree t = members_tree(&c->members);

@@ -53,6 +53,7 @@ void origin_note_tree(struct origin *o, hwloc_const_bitmap_t live);
 /* This daemon has just joined that tree, and knows no earlier one. */
 void origin_note_joined(struct origin *o, hwloc_const_bitmap_t live, uint32_t self);
 void origin_clear(struct origin *o);
+bool origin_was_child(const struct core *c, uint32_t vpid); /* before the tree changed last */
 /* Why the frame is refused; NULL: its sender may send it. */
 const char *origin_refusal(const struct core *c, const struct neighbour *k, const struct frame *f);
 

@@ -15,7 +15,8 @@ enum link_loss_whose {
     LOSS_OF_MEMBER,   /* in the tree, in its present epoch */
     LOSS_OF_JOINER,   /* admitted, not wired yet */
     LOSS_OF_LEAVER,   /* removed by a shrink; it has reported so itself */
-    LOSS_OF_STRANGER, /* of no epoch that is known here, or removed, without such a report */
+    LOSS_OF_TARGET,   /* removed by a shrink, and linked then; it has not reported so */
+    LOSS_OF_STRANGER, /* of no epoch that is known here, or removed, without a link then */
 };
 
 enum link_loss_how {

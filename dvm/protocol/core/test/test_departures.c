@@ -129,8 +129,8 @@ static void c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count(v
 }
 
 /* The link breaks at any moment near the command: before the command has come, while LEFT is under
- * way, or before its answer has come. The target calls again and is refused with LEFT. */
-static void c6_a_target_whose_link_breaks_is_waited_for_until_it_has_left(void **state)
+ * way, or before its answer has come. The target calls again and learns that it was removed. */
+static void c6_a_target_whose_link_breaks_is_out_at_once_and_parks_when_it_calls(void **state)
 {
     for (uint64_t at = 0; at < 20; at++) {
         uint32_t target = 6;
@@ -150,18 +150,58 @@ static void c6_a_target_whose_link_breaks_is_waited_for_until_it_has_left(void *
     }
 }
 
-/* It ended without LEFT: after the limit it counts as lost. */
-static void c6_a_target_that_is_killed_counts_as_silent(void **state)
+static void job_of_another_starts_soon(struct sim *s)
 {
-    uint32_t target = 6;
-    struct sim *s = boot();
+    const struct sim_want want = {.ranks = 1, .run_ms = 1, .nhosts = 1, .hosts = {3}};
+    size_t job = sim_submit_job(s, 3, &want);
 
-    shrink(s, "c", 1, &target, 1);
-    sim_crash(s, target);
-    sim_for(s, API_FAULTS_SILENCE_MS / 2);
-    assert_false(dvm_complete(s, "c"));
-    dvm_wait_complete(s, "c", API_FAULTS_SILENCE_MS);
-    sim_destroy(s);
+    assert_true(sim_until(s, dvm_job_over, &job, SOON_MS));
+    assert_int_equal(sim_job(s, job)->exit_code, 0);
+}
+
+/* It is below the head or below a member, and ends up to 5 s before the command, while this is
+ * under way, or before LEFT has come. */
+static void c6_a_target_that_is_killed_holds_up_nobody(void **state)
+{
+    static const int64_t before_ms[] = {5000, 1000, 10, 3, 1, 0, -1, -2, -3, -4, -5, -6, -7, -9};
+    static const uint32_t targets[] = {2, 6};
+
+    for (size_t i = 0; i < 2 * sizeof(before_ms) / sizeof(*before_ms); i++) {
+        int64_t before = before_ms[i / 2];
+        uint32_t target = targets[i % 2];
+        struct sim *s = boot();
+
+        if (before >= 0) {
+            sim_crash(s, target);
+            sim_for(s, (uint64_t)before);
+        }
+        shrink(s, "c", 1, &target, 1);
+        if (before < 0) {
+            sim_for(s, (uint64_t)-before);
+            sim_crash(s, target);
+        }
+        job_of_another_starts_soon(s);
+        dvm_wait_complete(s, "c", SOON_MS);
+        assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 1);
+        sim_destroy(s);
+    }
+}
+
+/* Its parent leaves too, and reports it before it goes. */
+static void c6_a_target_that_is_killed_below_a_target_holds_up_nobody(void **state)
+{
+    uint32_t targets[] = {2, 6};
+
+    for (uint64_t before = 0; before < 20; before++) {
+        struct sim *s = boot();
+
+        sim_crash(s, 6);
+        sim_for(s, before);
+        shrink(s, "c", 1, targets, 2);
+        job_of_another_starts_soon(s);
+        dvm_wait_complete(s, "c", SOON_MS);
+        sim_destroy(s);
+    }
 }
 
 static void ping_from_vpid_6(struct sim *s)
@@ -252,8 +292,9 @@ int main(void)
         cmocka_unit_test(c6_each_target_of_a_shrink_gets_the_command_once),
         cmocka_unit_test(c6_a_departure_is_known_although_its_reporter_is_removed_meanwhile),
         cmocka_unit_test(c6_a_late_report_about_an_earlier_epoch_of_a_target_does_not_count),
-        cmocka_unit_test(c6_a_target_whose_link_breaks_is_waited_for_until_it_has_left),
-        cmocka_unit_test(c6_a_target_that_is_killed_counts_as_silent),
+        cmocka_unit_test(c6_a_target_whose_link_breaks_is_out_at_once_and_parks_when_it_calls),
+        cmocka_unit_test(c6_a_target_that_is_killed_holds_up_nobody),
+        cmocka_unit_test(c6_a_target_that_is_killed_below_a_target_holds_up_nobody),
         cmocka_unit_test(a_daemon_that_leaves_waits_for_a_link_that_is_not_closed_with_a_limit),
         cmocka_unit_test(a_child_that_is_removed_and_does_not_leave_is_cut_off_after_a_limit),
         cmocka_unit_test(a_daemon_that_asks_to_leave_with_no_time_leaves_at_once),

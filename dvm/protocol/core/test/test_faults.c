@@ -568,6 +568,7 @@ static void a_shrink_of_a_daemon_whose_link_just_broke_does_not_wait_for_a_limit
     sim_break(s, 4, 1);
     shrink(s, "c", &target, 1);
     dvm_wait_complete(s, "c", 500);
+    sim_for(s, 500);
     assert_true(sim_parked(s, 4));
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_LOST), 0);
     assert_int_equal(dvm_events(s, API_EVENT_DAEMON_DEPARTED), 1);

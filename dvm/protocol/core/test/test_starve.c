@@ -87,11 +87,11 @@ static bool goes_on(struct sim *s, void *arg)
 /* Of vpid `first` and all above it. */
 static void begin_shrink(struct sim *s, const char *id, uint32_t first)
 {
-    uint32_t targets[] = {3, 4, 5, 6};
-    struct api_campaign_request r = {.sequence = 7 - first,
+    uint32_t targets[] = {3, 4, 5, 6, 7, 8, 9};
+    struct api_campaign_request r = {.sequence = 10 - first,
                                      .kind = API_KIND_SHRINK,
                                      .deadline_s = -1,
-                                     .ntargets = 7 - first,
+                                     .ntargets = 10 - first,
                                      .targets = &targets[first - 3]};
 
     dvm_put_campaign(s, id, &r);
@@ -109,28 +109,28 @@ static void hang_while_removed(struct sim *s, const char *id, uint32_t vpid, uin
     sim_for(s, ms);
 }
 
-/* Each shrink begins when the one before it is complete, since both name vpid 6. The first three
- * hold the job for 27 s. A member that comes 4 s later would raise the fence again. */
+/* Each shrink begins when the one before it is complete, since both name vpid 9. The first six hold
+ * the job for 27 s. A member that comes 3.5 s later would raise the fence again. */
 static void c5_the_time_of_a_hold_goes_on_when_the_job_is_held_again(void **state)
 {
-    static const char *const ids[] = {"a", "b", "c", "d"};
-    struct sim *s = boot(7, 6, 0);
+    static const char *const ids[] = {"a", "b", "c", "d", "e", "f", "g"};
+    struct sim *s = boot(10, 9, 0);
     size_t job;
 
-    dvm_wait_wired(s, 6, 5000);
-    for (uint32_t i = 0; i < 4; i++)
-        begin_shrink(s, ids[i], 6 - i);
+    dvm_wait_wired(s, 9, 5000);
+    for (uint32_t i = 0; i < 7; i++)
+        begin_shrink(s, ids[i], 9 - i);
     job = sim_submit(s, 0, 1, 10, 0);
-    for (uint32_t i = 0; i < 3; i++) {
-        hang_while_removed(s, ids[i], 6 - i, 9000);
-        sim_stop(s, 6 - i, false);
+    for (uint32_t i = 0; i < 6; i++) {
+        hang_while_removed(s, ids[i], 9 - i, 4500); /* their links are not silent for long enough */
+        sim_stop(s, 9 - i, false);
     }
-    hang_while_removed(s, "d", 3, 4000);
+    hang_while_removed(s, "g", 3, 3500);
     assert_false(goes_on(s, &job));
-    assert_int_equal(core_stats(sim_core(s, 0)).held_map, 4);
+    assert_int_equal(core_stats(sim_core(s, 0)).held_map, 7);
     sim_crash(s, 2);
     sim_start(s, 2);
-    sim_for(s, 4000);
+    sim_for(s, 1500);
     assert_false(is(s, 2, MEMBER_WIRED));
     sim_stop(s, 3, false);
     dvm_wait_job(s, job, 0);

@@ -37,6 +37,14 @@ static void a_removed_daemon_that_has_reported_it_has_departed_and_is_never_lost
     assert_int_equal(link_loss_decide(LOSS_OF_LEAVER, LOSS_AFTER_GRACE), LOSS_IGNORE);
 }
 
+/* It may say BYE to a former parent because it has another one. */
+static void a_removed_daemon_whose_link_breaks_has_departed(void **state)
+{
+    assert_int_equal(link_loss_decide(LOSS_OF_TARGET, LOSS_BY_BREAK), LOSS_DEPARTED);
+    assert_int_equal(link_loss_decide(LOSS_OF_TARGET, LOSS_AFTER_BYE), LOSS_IGNORE);
+    assert_int_equal(link_loss_decide(LOSS_OF_TARGET, LOSS_AFTER_GRACE), LOSS_IGNORE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -44,6 +52,7 @@ int main(void)
         cmocka_unit_test(a_member_is_lost_only_after_its_grace),
         cmocka_unit_test(a_daemon_that_is_not_wired_yet_is_forgotten_and_never_lost),
         cmocka_unit_test(a_removed_daemon_that_has_reported_it_has_departed_and_is_never_lost),
+        cmocka_unit_test(a_removed_daemon_whose_link_breaks_has_departed),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
