@@ -288,6 +288,13 @@ asan: $(PROGRAMS:%=$(BUILD)/asan/bin/%) ## the programs with ASan and UBSan into
 unit: $(TEST_BINS) $(MUTANT_TESTS) ## run the unit tests (cmocka; ASan, UBSan, LSan)
 	@UNIT_TIMES=$(BUILD)/unit-times ci/unit.sh $(TEST_BINS) $(MUTANT_TESTS)
 
+# Tests of a folder and below it, of one file in C, or of one bats file.
+T ?=
+NAME ?=
+CHECKED := $(if $(T),$(filter $(BUILD)/asan/$(T:%/=%)/% $(BUILD)/asan/$(T:%.c=%),$(TEST_BINS)))
+check: $(if $(filter %.bats,$(T)),all asan,$(CHECKED)) ## one folder's or file's tests: T=dvm/protocol/tree, T=dvm/test/links.bats NAME=regex
+	@$(if $(filter %.bats,$(T)),$(BATS) $(if $(NAME),-f '$(NAME)') $(T),$(if $(CHECKED),ci/unit.sh $(CHECKED),echo "check: no tests in '$(T)'; T= names a folder, a test's source or a bats file" >&2; exit 2))
+
 # TEST_BINS are linked by the script: those of the change only.
 quick: $(LIBS:%=$(BUILD)/asan/lib%.a) $(BUILD)/release/sim ## a minute at most: unit tests that the change touches, 200 schedules, format and layers
 	@ci/quick.sh $(BUILD) $(TEST_BINS)
@@ -472,4 +479,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all quick model mutate core-check contract sim-test sim-long examples asan unit local surroundings soak-links api-test test test-trixie patches-proof fuzz fuzz-long fuzz-smoke coverage deps deps-e2e images image-arm64 e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help
+.PHONY: all check quick model mutate core-check contract sim-test sim-long examples asan unit local surroundings soak-links api-test test test-trixie patches-proof fuzz fuzz-long fuzz-smoke coverage deps deps-e2e images image-arm64 e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help

@@ -53,3 +53,17 @@ program() {
     UNIT_TIMES=$PWD/times run "$unit" ./good
     [ "$(< times/.+good)" -eq 0 ]
 }
+
+@test "check: a folder, a test's source or a bats file names what runs, and a name without tests is refused" {
+    cd "$BATS_TEST_DIRNAME/../.." || exit
+    run make --no-print-directory -s check T=dvm/protocol/nothing
+    [ "$status" -eq 2 ]
+    [[ $output == *"no tests in 'dvm/protocol/nothing'"* ]]
+    run make --no-print-directory -n check T=dvm/protocol/tree/
+    [[ ${lines[-1]} == *ci/unit.sh*/dvm/protocol/tree/test/test_* ]]
+    [[ ${lines[-1]} != *protocol/map* ]]
+    run make --no-print-directory -n check T=dvm/protocol/tree/test/test_tree.c
+    [[ ${lines[-1]} == "ci/unit.sh "*/dvm/protocol/tree/test/test_tree ]]
+    run make --no-print-directory -n check T=dvm/test/links.bats NAME=reset
+    [[ ${lines[-1]} == *bats.sh" -f 'reset' dvm/test/links.bats" ]]
+}
