@@ -19,7 +19,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cd "${DOCS_ROOT:-$here/..}"
 shopt -s nullglob
 readonly PMIX=docs/pmix.md PMIX_PAGES=(docs/pmix.md docs/pmix/*.md)
-readonly PAGES=("${PMIX_PAGES[@]}" docs/{cleanup,head,prun,security,seeds,simulator}.md docs/prun/*.md docs/protocol/*.md)
+readonly PAGES=("${PMIX_PAGES[@]}" docs/{cleanup,head,promises,prun,security,seeds,simulator}.md docs/prun/*.md docs/protocol/*.md)
 CC=${CC:-gcc}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
