@@ -9,7 +9,8 @@ set -euo pipefail
 cd "$ROOT"
 
 IN_CLUSTER='' # set when the demo has created an object in the cluster
-HEAD=(kubectl exec demo-head-0 --)
+# A job ends with the pod of its prun: a member's, so that the head may move.
+MEMBER=(kubectl exec demo-1 --)
 
 on_exit() {
     local rc=$?
@@ -88,8 +89,8 @@ operator() {
 scale_down() {
     local from
     say "  A job starts on all four; each rank works for three seconds, then all communicate by MPI:"
-    printf '  %s$ %s%s\n' "$BOLD" "${HEAD[*]} prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42' &" "$PLAIN"
-    group job timeout --kill-after=10 120 "${HEAD[@]}" prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42'
+    printf '  %s$ %s%s\n' "$BOLD" "${MEMBER[*]} prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42' &" "$PLAIN"
+    group job timeout --kill-after=10 120 "${MEMBER[@]}" prun -n 4 --map-by node --verbose sh -c 'sleep 3; exec mpi_coll 42'
     local job=$GROUP
     job_runs
     from=$EPOCHREALTIME
@@ -124,10 +125,10 @@ how_to_go_on() {
     say
     say "Done in $(since "$STARTED") s. The DVM runs, and you can use it:"
     say "$(provider env | head -n 1 | sed 's/^/  /')"
-    say "  kubectl -n $NS exec demo-head-0 -- prun mpi_hello"
+    say "  kubectl -n $NS exec demo-1 -- prun mpi_hello"
     say "  kubectl -n $NS scale dvm/demo --replicas=3"
     say "  kubectl -n $NS describe dvm demo"
-    say "  kubectl -n $NS exec demo-head-0 -- pstat"
+    say "  kubectl -n $NS exec demo-1 -- pstat"
     say "To remove it: make demo-down"
 }
 
@@ -143,21 +144,21 @@ say "  (From here on $NS is kubectl's default namespace.)"
 show kubectl apply -f demo/dvm.yaml
 typed "all four members are wired" ready kubectl wait --for=condition=Ready dvm/demo --timeout=120s
 show kubectl get pods -o 'custom-columns=POD:.metadata.name,READY:.status.containerStatuses[0].ready,NODE:.spec.nodeName'
-show "${HEAD[@]}" pstat tree
+show "${MEMBER[@]}" pstat tree
 
 chapter "4. A real MPI program, one rank on each member"
-show "${HEAD[@]}" prun -n 4 --map-by node mpi_hello
-show "${HEAD[@]}" prun -n 4 --map-by node mpi_coll 4711
+show "${MEMBER[@]}" prun -n 4 --map-by node mpi_hello
+show "${MEMBER[@]}" prun -n 4 --map-by node mpi_coll 4711
 
 chapter "5. Four members become two, while a job runs on all four"
 scale_down
 say "  One shrink campaign, as the status shows it:"
 time_line
 show kubectl events --for dvmcluster/demo
-show "${HEAD[@]}" pstat tree
+show "${MEMBER[@]}" pstat tree
 
 chapter "6. Two become four again"
 show kubectl scale dvm/demo --replicas=4
 typed "four members are wired" grown kubectl wait --for='jsonpath={.status.readyReplicas}=4' dvm/demo --timeout=60s
-show "${HEAD[@]}" prun -n 4 --map-by node mpi_coll 4711
+show "${MEMBER[@]}" prun -n 4 --map-by node mpi_coll 4711
 how_to_go_on
