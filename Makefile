@@ -374,6 +374,9 @@ demo-down: ## remove the objects of the demo
 $(BUILD)/release/ci/graphs: $(BUILD)/release/ci/graphs.o $(foreach l,core api base,$(BUILD)/release/lib$(l).a)
 	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/release/ci/policy: $(BUILD)/release/ci/policy.o $(foreach l,operator api base,$(BUILD)/release/lib$(l).a)
+	@$(CC) $(CFLAGS_release) $(LDFLAGS_release) -o $@ $^ $(OPERATOR_LDLIBS)
+
 # Where the tree looks at the set of live vpids is counted in bench/repair.
 $(BUILD)/release/bench/repair: LDFLAGS_bench := -Wl,--wrap=hwloc_bitmap_isset,--wrap=hwloc_bitmap_next
 $(BUILD)/release/bench/links: $(BUILD)/release/bench/link_node.o $(BUILD)/release/bench/link_raw.o $(BUILD)/release/bench/link_chain.o $(BUILD)/release/bench/link_relay.o $(BUILD)/release/dvm/host/services/peers.o
@@ -442,12 +445,20 @@ docs-graphs: $(BUILD)/release/ci/graphs ## write the state machines of the table
 	@mkdir -p docs/graphs && $< docs/graphs
 	@LC_ALL=C awk -f ci/fields.awk $(CRD) > docs/operator/fields.md
 
+POLICY ?= charts/dvm-operator/template-policy.yaml
+POLICY_PAGE ?= docs/operator/template-fields.md
+policy: $(BUILD)/release/ci/policy ## write the template policy of the table for the chart's admission policy and for docs/operator
+	@$< cel > $(POLICY)
+	@$< markdown > $(POLICY_PAGE)
+
 GRAPHS ?= docs/graphs
 FIELDS ?= docs/operator/fields.md
-docs-check: $(BUILD)/release/ci/graphs | $(PMIX_HEADERS) ## fail if docs/ is not what the source says: graphs, tests, PMIx
+docs-check: $(BUILD)/release/ci/graphs $(BUILD)/release/ci/policy | $(PMIX_HEADERS) ## fail if docs/ or the chart's policy is not what the source says: graphs, policy, tests, PMIx
 	@rm -rf $(BUILD)/graphs && mkdir -p $(BUILD)/graphs && $< $(BUILD)/graphs
 	@diff -ru $(GRAPHS) $(BUILD)/graphs || { echo "docs/graphs is not what the tables say: make docs-graphs"; exit 1; }
 	@LC_ALL=C awk -f ci/fields.awk $(CRD) | diff -u $(FIELDS) - || { echo "docs/operator/fields.md is not what the CRD says: make docs-graphs"; exit 1; }
+	@$(BUILD)/release/ci/policy cel | diff -u $(POLICY) - || { echo "$(POLICY) is not what the table says: make policy, make manifest"; exit 1; }
+	@$(BUILD)/release/ci/policy markdown | diff -u $(POLICY_PAGE) - || { echo "$(POLICY_PAGE) is not what the table says: make policy"; exit 1; }
 	@ci/docs.sh
 
 manifest: ## write deploy/dvm-operator.yaml, the chart's objects for kubectl apply --server-side
@@ -479,4 +490,4 @@ help: ## this text
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 -include $(shell [ -d $(BUILD) ] && find $(BUILD) -path $(BUILD)/trixie -prune -o -name '*.d' -print)
-.PHONY: all check quick model mutate core-check contract sim-test sim-long examples asan unit local surroundings soak-links api-test test test-trixie patches-proof fuzz fuzz-long fuzz-smoke coverage deps deps-e2e images image-arm64 e2e demo demo-down bench benches docs-graphs docs-check manifest lint lint-test man clean install help
+.PHONY: all check quick model mutate core-check contract sim-test sim-long examples asan unit local surroundings soak-links api-test test test-trixie patches-proof fuzz fuzz-long fuzz-smoke coverage deps deps-e2e images image-arm64 e2e demo demo-down bench benches docs-graphs docs-check policy manifest lint lint-test man clean install help

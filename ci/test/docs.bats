@@ -184,6 +184,18 @@ refused() {
     [[ $output == *"+- \`spec.replicas\`"*"make docs-graphs"* ]]
 }
 
+@test "a policy of the chart, and a page of its fields, that is not what the table says is refused" {
+    cd "$BATS_TEST_DIRNAME/../.." || exit
+    sed "s/'hostPID', //" charts/dvm-operator/template-policy.yaml > "$BATS_TEST_TMPDIR/policy.yaml"
+    run make docs-check POLICY="$BATS_TEST_TMPDIR/policy.yaml"
+    [ "$status" -ne 0 ]
+    [[ $output == *"+        "*"'hostPID'"*"make policy"* ]]
+    echo '- `hostPath`' | cat docs/operator/template-fields.md - > "$BATS_TEST_TMPDIR/page.md"
+    run make docs-check POLICY_PAGE="$BATS_TEST_TMPDIR/page.md"
+    [ "$status" -ne 0 ]
+    [[ $output == *"-- \`hostPath\`"*"make policy"* ]]
+}
+
 @test "a reason of the operator that no page tells is refused" {
     echo '    X(LOST, "Lost", REASON_PLAIN)' >> operator/status/reason.h
     refused reasons 'the reason Lost is told nowhere'

@@ -1,211 +1,46 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checks a pod template against tables of rules, field by field.
+/* Checks a pod template against the table of what is allowed (policy_table.c), field by field.
  *
- * Input: spec.template as the user wrote it, before it is merged into the operator's own pod. So a
+ * Input: a template as the user wrote it, before it is merged into the operator's own pod. So a
  * null is judged by what it removes there. Output: the first field that is refused, by its path.
  *
- * Always true: a volume, a source or a reference of a kind that is not listed is refused, so a kind
- * that a later Kubernetes adds is refused too. A container of the user's own has to restrict
- * itself; the daemon's container is restricted by the operator and may only not loosen it. */
+ * Always true: what the table does not list is refused. A container of the user's own has to
+ * restrict itself; the daemon's container is restricted by the operator and may only not loosen it.
+ * The depth of the recursion is that of the table. */
 #include "operator/model/policy.h"
 
 #include "base/buf/buf.h"
+#include "operator/model/policy_table.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#define DAEMON "prted"
-
-enum allowed {
-    NOTHING,       /* the field must be absent or null */
-    NO_FALSE,      /* true, or absent, or null */
-    ONLY_TRUE,     /* true, or absent */
-    NO_TRUE,       /* false, or absent, or null */
-    ONLY_FALSE,    /* false, or absent */
-    MUST_BE_FALSE, /* false, and not absent */
-    NOT_ROOT,      /* a number other than 0, or absent, or null */
-    CONFINED,      /* an object whose type is not Unconfined, or absent */
-    AN_OBJECT,     /* not null */
+/* Where a value stands. A path is made of it only for a refusal. */
+struct place {
+    const struct place *up; /* NULL: `key` is the path of the template */
+    const char *key;        /* NULL: an item of a list */
+    size_t index;
 };
 
-static const char *const WORDS[] = {
-    [NOTHING] = "it must be absent",
-    [NO_FALSE] = "it must be true",
-    [ONLY_TRUE] = "it must be true",
-    [NO_TRUE] = "it must be false",
-    [ONLY_FALSE] = "it must be false",
-    [MUST_BE_FALSE] = "it must be false",
-    [NOT_ROOT] = "it must not be 0",
-    [CONFINED] = "its type must be RuntimeDefault or Localhost",
-    [AN_OBJECT] = "it must not be null",
-};
-
-struct rule {
-    const char *key;
-    enum allowed allowed;
-};
-
-static const struct rule POD[] = {
-    {"hostNetwork", NO_TRUE},
-    {"hostPID", NO_TRUE},
-    {"hostIPC", NO_TRUE},
-    {"serviceAccountName", NOTHING},
-    {"serviceAccount", NOTHING},
-    {"automountServiceAccountToken", ONLY_FALSE},
-    {"ephemeralContainers", NOTHING},
-    {"securityContext", AN_OBJECT},
-    {NULL, NOTHING},
-};
-
-static const struct rule POD_SECURITY[] = {
-    {"runAsNonRoot", ONLY_TRUE},  {"runAsUser", NOT_ROOT},
-    {"seccompProfile", CONFINED}, {"appArmorProfile", CONFINED},
-    {"seLinuxOptions", NOTHING},  {"windowsOptions", NOTHING},
-    {"sysctls", NOTHING},         {NULL, NOTHING},
-};
-
-static const struct rule SECURITY[] = {
-    {"privileged", NO_TRUE},
-    {"allowPrivilegeEscalation", ONLY_FALSE},
-    {"capabilities", AN_OBJECT},
-    {"runAsNonRoot", NO_FALSE},
-    {"runAsUser", NOT_ROOT},
-    {"seccompProfile", CONFINED},
-    {"appArmorProfile", CONFINED},
-    {"seLinuxOptions", NOTHING},
-    {"windowsOptions", NOTHING},
-    {"procMount", NOTHING},
-    {NULL, NOTHING},
-};
-
-static const char *const VOLUMES[] = {"name",        "configMap", "emptyDir",
-                                      "downwardAPI", "ephemeral", "persistentVolumeClaim",
-                                      "projected",   NULL};
-static const char *const SOURCES[] = {"configMap", "downwardAPI", NULL};
-static const char *const REFERENCES[] = {"configMapKeyRef", "fieldRef", "resourceFieldRef", NULL};
-static const char *const ENV_FROM[] = {"configMapRef", "prefix", NULL};
-
-static int refuse_field(const char *path, const char *key, const char *why, struct err *err)
+static char *print_place(const struct place *at)
 {
-    return err_set(err, "%s.%s is refused by the template policy \"restricted\": %s", path, key,
-                   why);
+    if (!at->up)
+        return xstrdup(at->key);
+    FREE_AUTO char *up = print_place(at->up);
+    return at->key ? xasprintf("%s.%s", up, at->key) : xasprintf("%s[%zu]", up, at->index);
 }
 
-static bool is_allowed(const json_t *v, enum allowed allowed)
+static int refuse_place(const struct place *at, const char *why, struct err *err)
 {
-    const char *type = json_string_value(json_object_get(v, "type"));
+    FREE_AUTO char *path = print_place(at);
 
-    if (!v)
-        return allowed != MUST_BE_FALSE;
-    switch (allowed) {
-    case NOTHING:
-        return json_is_null(v);
-    case NO_FALSE:
-        return json_is_true(v) || json_is_null(v);
-    case ONLY_TRUE:
-        return json_is_true(v);
-    case NO_TRUE:
-        return json_is_false(v) || json_is_null(v);
-    case ONLY_FALSE:
-    case MUST_BE_FALSE:
-        return json_is_false(v);
-    case NOT_ROOT:
-        return json_is_null(v) || (json_is_integer(v) && json_integer_value(v) != 0);
-    case CONFINED:
-        return type && (strcmp(type, "RuntimeDefault") == 0 || strcmp(type, "Localhost") == 0);
-    case AN_OBJECT:
-        return json_is_object(v);
-    }
-    return false;
+    return err_set(err, "%s is refused by the template policy \"restricted\": %s", path, why);
 }
 
-static int check_rules(const json_t *o, const char *path, const struct rule *rules, struct err *err)
+static bool is_word(const json_t *v, const char *word)
 {
-    for (; rules->key; rules++) {
-        if (!is_allowed(json_object_get(o, rules->key), rules->allowed))
-            return refuse_field(path, rules->key, WORDS[rules->allowed], err);
-    }
-    return 0;
-}
-
-static bool is_listed(const char *key, const char *const *list)
-{
-    for (; *list; list++) {
-        if (strcmp(key, *list) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Refuses keys that are not in the list. */
-static int check_keys(const json_t *o, const char *path, const char *const *list, struct err *err)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)o, key, value)
-    {
-        if (!is_listed(key, list))
-            return refuse_field(path, key, "only other kinds are allowed", err);
-    }
-    return 0;
-}
-
-typedef int item_fn(const json_t *item, const char *path, struct err *err);
-
-static int check_items(const json_t *parent, const char *path, const char *key, item_fn *check,
-                       struct err *err)
-{
-    const json_t *list = json_object_get(parent, key), *item;
-    size_t i;
-
-    if (list && !json_is_array(list) && !json_is_null(list))
-        return refuse_field(path, key, "it must be a list", err);
-    json_array_foreach((json_t *)list, i, item)
-    {
-        FREE_AUTO char *at = xasprintf("%s.%s[%zu]", path, key, i);
-
-        if (check(item, at, err))
-            return -1;
-    }
-    return 0;
-}
-
-static int check_source(const json_t *source, const char *path, struct err *err)
-{
-    return check_keys(source, path, SOURCES, err);
-}
-
-static int check_volume(const json_t *volume, const char *path, struct err *err)
-{
-    FREE_AUTO char *projected = xasprintf("%s.projected", path);
-
-    if (check_keys(volume, path, VOLUMES, err))
-        return -1;
-    return check_items(json_object_get(volume, "projected"), projected, "sources", check_source,
-                       err);
-}
-
-static int check_variable(const json_t *variable, const char *path, struct err *err)
-{
-    FREE_AUTO char *from = xasprintf("%s.valueFrom", path);
-
-    return check_keys(json_object_get(variable, "valueFrom"), from, REFERENCES, err);
-}
-
-static int check_variables(const json_t *from, const char *path, struct err *err)
-{
-    return check_keys(from, path, ENV_FROM, err);
-}
-
-static int check_port(const json_t *port, const char *path, struct err *err)
-{
-    const json_t *v = json_object_get(port, "hostPort");
-
-    if (v && !(json_is_integer(v) && json_integer_value(v) == 0))
-        return refuse_field(path, "hostPort", WORDS[NOTHING], err);
-    return 0;
+    return json_is_string(v) && strcmp(json_string_value(v), word) == 0;
 }
 
 static bool list_has(const json_t *list, const char *word)
@@ -215,76 +50,166 @@ static bool list_has(const json_t *list, const char *word)
 
     json_array_foreach((json_t *)list, i, v)
     {
-        if (json_is_string(v) && strcmp(json_string_value(v), word) == 0)
+        if (is_word(v, word))
             return true;
     }
     return false;
 }
 
-static int check_capabilities(const json_t *o, const char *path, bool own, struct err *err)
+static bool all_are(const json_t *list, const char *word)
 {
-    const json_t *drop = json_object_get(o, "drop"), *add = json_object_get(o, "add"), *v;
+    const json_t *v;
     size_t i;
 
-    if ((own || drop) && !list_has(drop, "ALL"))
-        return refuse_field(path, "drop", "it must contain ALL", err);
-    if (add && !json_is_array(add))
-        return refuse_field(path, "add", "it must be a list", err);
-    json_array_foreach((json_t *)add, i, v)
+    json_array_foreach((json_t *)list, i, v)
     {
-        if (!json_is_string(v) || strcmp(json_string_value(v), "NET_BIND_SERVICE") != 0)
-            return refuse_field(path, "add", "only NET_BIND_SERVICE is allowed", err);
+        if (!is_word(v, word))
+            return false;
+    }
+    return json_is_array(list);
+}
+
+static bool are_objects(const json_t *list)
+{
+    const json_t *v;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, v)
+    {
+        if (!json_is_object(v))
+            return false;
+    }
+    return json_is_array(list);
+}
+
+static bool is_allowed(const json_t *v, enum policy_rule rule)
+{
+    bool null = json_is_null(v);
+
+    switch (rule) {
+    case POLICY_FIELDS:
+    case POLICY_PLAIN:
+        return null || json_is_object(v);
+    case POLICY_KEPT:
+        return json_is_object(v);
+    case POLICY_ITEMS:
+        return null || are_objects(v);
+    case POLICY_NO_TRUE:
+        return null || json_is_false(v);
+    case POLICY_ONLY_FALSE:
+        return json_is_false(v);
+    case POLICY_NO_FALSE:
+        return null || json_is_true(v);
+    case POLICY_ONLY_TRUE:
+        return json_is_true(v);
+    case POLICY_NOT_ROOT:
+        return null || json_integer_value(v) > 0;
+    case POLICY_NO_PORT:
+        return null || (json_is_integer(v) && json_integer_value(v) == 0);
+    case POLICY_CONFINED:
+        return is_word(v, "RuntimeDefault") || is_word(v, "Localhost");
+    case POLICY_ALWAYS:
+        return null || is_word(v, "Always");
+    case POLICY_NO_SYSTEM:
+        return null || (json_is_string(v) && strncmp(json_string_value(v), "system-", 7) != 0);
+    case POLICY_NOT_TLS:
+        return json_is_string(v) && !is_word(v, "tls");
+    case POLICY_DROP_ALL:
+        return list_has(v, "ALL");
+    case POLICY_NET_BIND:
+        return null || all_are(v, "NET_BIND_SERVICE");
+    default:
+        return true;
+    }
+}
+
+static const struct policy_field *find_field(const struct policy_field *list, const char *key)
+{
+    for (; list->key; list++) {
+        if (strcmp(list->key, key) == 0)
+            return list;
+    }
+    return NULL;
+}
+
+static bool is_plain(const char *key)
+{
+    return *key && key[strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                   "_-")] == '\0';
+}
+
+/* Refuses a key that is not listed. */
+static int check_keys(const json_t *o, const struct policy_field *fields, bool plain,
+                      const struct place *up, struct err *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)o, key, value)
+    {
+        struct place at = {.up = up, .key = key};
+
+        if (!find_field(fields, key) && !(plain && is_plain(key)))
+            return refuse_place(&at, POLICY_UNLISTED, err);
     }
     return 0;
 }
 
-/* `own`: a container of the user's, which has nothing from the operator. */
-static int check_security(const json_t *container, const char *path, bool own, struct err *err)
-{
-    static const struct rule escalation[] = {{"allowPrivilegeEscalation", MUST_BE_FALSE},
-                                             {NULL, NOTHING}};
-    static const struct rule present[] = {{"securityContext", AN_OBJECT}, {NULL, NOTHING}};
-    const json_t *security = json_object_get(container, "securityContext");
-    FREE_AUTO char *at = xasprintf("%s.securityContext", path);
-    FREE_AUTO char *capabilities = xasprintf("%s.capabilities", at);
+static int check_value(const json_t *v, const struct policy_field *f, bool open,
+                       const struct place *at, struct err *err);
 
-    if (check_rules(container, path, present, err) || check_rules(security, at, SECURITY, err))
-        return -1;
-    if (own && check_rules(security, at, escalation, err))
-        return -1;
-    return check_capabilities(json_object_get(security, "capabilities"), capabilities, own, err);
+static int check_fields(const json_t *o, const struct policy_field *fields, bool open,
+                        const struct place *up, struct err *err)
+{
+    for (; fields->key; fields++) {
+        struct place at = {.up = up, .key = fields->key};
+        const json_t *v = json_object_get(o, fields->key);
+
+        if (!v && fields->required)
+            return refuse_place(&at, POLICY_WORDS[fields->rule], err);
+        if (v && check_value(v, fields, open, &at, err))
+            return -1;
+    }
+    return 0;
 }
 
-static int check_container(const json_t *container, const char *path, struct err *err)
+static int check_object(const json_t *o, const struct policy_field *f, bool open,
+                        const struct place *at, struct err *err)
 {
-    const char *name = json_string_value(json_object_get(container, "name"));
-    bool own = !name || strcmp(name, DAEMON) != 0;
-
-    if (check_items(container, path, "env", check_variable, err) ||
-        check_items(container, path, "envFrom", check_variables, err) ||
-        check_items(container, path, "ports", check_port, err))
+    if (!open && check_keys(o, f->fields, f->rule == POLICY_PLAIN, at, err))
         return -1;
-    return check_security(container, path, own, err);
+    return check_fields(o, f->fields, open, at, err);
 }
 
-/* The operator's pod has no init container, so each of them is the user's own. */
-static int check_init_container(const json_t *container, const char *path, struct err *err)
+static int check_value(const json_t *v, const struct policy_field *f, bool open,
+                       const struct place *at, struct err *err)
 {
-    if (check_container(container, path, err))
-        return -1;
-    return check_security(container, path, true, err);
+    const json_t *item;
+    size_t i;
+
+    if (!is_allowed(v, f->rule))
+        return refuse_place(at, POLICY_WORDS[f->rule], err);
+    if (!f->fields)
+        return 0;
+    if (f->rule != POLICY_ITEMS)
+        return check_object(v, f, open, at, err);
+    json_array_foreach((json_t *)v, i, item)
+    {
+        struct place place = {.up = at, .index = i};
+
+        if (check_object(item, f, open, &place, err))
+            return -1;
+        if (f->own && !(f->merged && is_word(json_object_get(item, "name"), f->merged)) &&
+            check_fields(item, f->own, true, &place, err))
+            return -1;
+    }
+    return 0;
 }
 
-int policy_check(const json_t *template, struct err *err)
+int policy_check(const json_t *template, const char *path, struct err *err)
 {
-    static const char path[] = "spec.template.spec";
-    const json_t *spec = json_object_get(template, "spec");
+    static const struct policy_field root = {.rule = POLICY_FIELDS, .fields = POLICY_TEMPLATE};
+    struct place at = {.key = path};
 
-    if (check_rules(spec, path, POD, err) ||
-        check_rules(json_object_get(spec, "securityContext"), "spec.template.spec.securityContext",
-                    POD_SECURITY, err) ||
-        check_items(spec, path, "volumes", check_volume, err) ||
-        check_items(spec, path, "containers", check_container, err))
-        return -1;
-    return check_items(spec, path, "initContainers", check_init_container, err);
+    return template ? check_value(template, &root, false, &at, err) : 0;
 }

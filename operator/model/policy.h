@@ -7,10 +7,11 @@
 
 #include <jansson.h>
 
-/* Checks spec.template. Whoever may create a DvmCluster gets no more than a pod of the restricted
- * level (Pod Security Standards), and no service account, no Secret and no file of a node.
- * -1: err names the field. NULL is allowed. The chart's ValidatingAdmissionPolicy has the same
- * rules. */
-int policy_check(const json_t *template, struct err *err) __attribute__((warn_unused_result));
+/* Checks the template that stands at `path` ("spec.template"). Whoever may create a DvmCluster gets
+ * no more than a pod of the restricted level (Pod Security Standards), and no service account, no
+ * Secret and no file of a node. -1: err names the field. NULL is allowed. The chart's
+ * ValidatingAdmissionPolicy is made from the same table, policy_table.h. */
+int policy_check(const json_t *template, const char *path, struct err *err)
+    __attribute__((warn_unused_result));
 
 #endif

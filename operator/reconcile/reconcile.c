@@ -405,7 +405,7 @@ static void run_begin(struct entry *e, json_t *object)
         entry_reset(e, run->c.uid);
         run_end(run);
     } else if (cluster_decode_spec(object, &run->c, &err) ||
-               (e->r->o.restricted && policy_check(run->c.template, &err))) {
+               (e->r->o.restricted && policy_check(run->c.template, "spec.template", &err))) {
         reconcile_warn(e, "invalid spec", "error: %s", err.msg);
         run->status = status_invalid(&run->c, json_object_get(object, "status"), err.msg,
                                      (int64_t)loop_wall_ms());

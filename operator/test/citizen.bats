@@ -17,9 +17,9 @@ message_of() { status_of "{.status.conditions[?(@.type==\"$1\")].message}"; }
 
 @test "a misspelt field of a pod is named, and no StatefulSet is made" {
     start_operator
-    make_cluster 2 '"template": {"spec": {"tolerationz": []}}'
+    make_cluster 2 '"template": {"spec": {"affinity": {"nodeAffinity": {"preferred": []}}}}'
     condition Progressing TemplateRefused
-    [[ $(message_of Progressing) == *'unknown field "spec.tolerationz"'* ]]
+    [[ $(message_of Progressing) == *'unknown field "spec.affinity.nodeAffinity.preferred"'* ]]
     run kn get sts
     [ "$output" = "No resources found in $ns namespace." ]
     kn patch dvm x --type json -p '[{"op": "remove", "path": "/spec/template"}]' >&2

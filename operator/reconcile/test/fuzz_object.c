@@ -74,7 +74,7 @@ static void check_cluster(const json_t *o)
         cluster_free(&c);
         return;
     }
-    if (cluster_decode_spec(o, &c, &err) || policy_check(c.template, &err)) {
+    if (cluster_decode_spec(o, &c, &err) || policy_check(c.template, "spec.template", &err)) {
         must_have_reason(&err);
         json_decref(status_invalid(&c, status, err.msg, NOW_MS));
     }
