@@ -71,6 +71,8 @@ static void add_rule(char **out, const char *v, enum policy_rule rule)
         [POLICY_NO_SYSTEM] = "(%s == null || (type(%s) == string && !%s.startsWith('system-')))",
         [POLICY_NOT_TLS] = "(type(%s) == string && %s != 'tls')",
         [POLICY_DROP_ALL] = "(type(%s) == list && 'ALL' in %s)",
+        [POLICY_GRACE] = "%s == null",
+        [POLICY_FQDN] = "(%s == null || %s == false)",
         [POLICY_NET_BIND] =
             "(%s == null || (type(%s) == list && %s.all(x, x == 'NET_BIND_SERVICE')))",
     };

@@ -21,6 +21,7 @@ struct place {
     const struct place *up; /* NULL: `key` is the path of the template */
     const char *key;        /* NULL: an item of a list */
     size_t index;
+    const char *by; /* of the template: what refuses a field */
 };
 
 static char *print_place(const struct place *at)
@@ -35,7 +36,9 @@ static int refuse_place(const struct place *at, const char *why, struct err *err
 {
     FREE_AUTO char *path = print_place(at);
 
-    return err_set(err, "%s is refused by the template policy \"restricted\": %s", path, why);
+    while (at->up)
+        at = at->up;
+    return err_set(err, "%s is refused%s: %s", path, at->by, why);
 }
 
 static bool is_word(const json_t *v, const char *word)
@@ -94,6 +97,9 @@ static bool is_allowed(const json_t *v, enum policy_rule rule)
         return json_is_object(v);
     case POLICY_ITEMS:
         return null || are_objects(v);
+    case POLICY_GRACE:
+        return null;
+    case POLICY_FQDN:
     case POLICY_NO_TRUE:
         return null || json_is_false(v);
     case POLICY_ONLY_FALSE:
@@ -209,7 +215,14 @@ static int check_value(const json_t *v, const struct policy_field *f, bool open,
 int policy_check(const json_t *template, const char *path, struct err *err)
 {
     static const struct policy_field root = {.rule = POLICY_FIELDS, .fields = POLICY_TEMPLATE};
-    struct place at = {.key = path};
+    struct place at = {.key = path, .by = " by the template policy \"restricted\""};
 
     return template ? check_value(template, &root, false, &at, err) : 0;
+}
+
+int policy_check_always(const json_t *template, const char *path, struct err *err)
+{
+    struct place at = {.key = path, .by = ""};
+
+    return check_fields(template, POLICY_ALWAYS_TEMPLATE, true, &at, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The template policy "restricted": what a user may put into the pods of a DvmCluster. */
+/* What a user may put into the pods of a DvmCluster: always, and by the policy "restricted". */
 #ifndef OPERATOR_MODEL_POLICY_H
 #define OPERATOR_MODEL_POLICY_H
 
@@ -12,6 +12,9 @@
  * Secret and no file of a node. -1: err names the field. NULL is allowed. The chart's
  * ValidatingAdmissionPolicy is made from the same table, policy_table.h. */
 int policy_check(const json_t *template, const char *path, struct err *err)
+    __attribute__((warn_unused_result));
+/* Refuses what would break the daemons, whatever the policy: the operator needs these fields. */
+int policy_check_always(const json_t *template, const char *path, struct err *err)
     __attribute__((warn_unused_result));
 
 #endif

@@ -37,6 +37,8 @@ const char *const POLICY_WORDS[POLICY_NRULES] = {
     [POLICY_NO_SYSTEM] = "it must not begin with system-",
     [POLICY_NOT_TLS] = "it must not be tls, the volume of the key of the daemon",
     [POLICY_DROP_ALL] = "it must contain ALL",
+    [POLICY_GRACE] = "it follows from spec.drain",
+    [POLICY_FQDN] = "a daemon reads its number from the short name of its host",
     [POLICY_NET_BIND] = "only NET_BIND_SERVICE is allowed",
 };
 const char POLICY_UNLISTED[] = "it is not on the list of what is allowed";
@@ -317,6 +319,8 @@ static const struct policy_field SPEC[] = {
     {.key = "affinity", .rule = POLICY_FIELDS, .fields = AFFINITY},
     {.key = "tolerations", .rule = POLICY_ITEMS, .fields = TOLERATIONS},
     {.key = "topologySpreadConstraints", .rule = POLICY_ITEMS, .fields = SPREAD},
+    {.key = "terminationGracePeriodSeconds", .rule = POLICY_GRACE},
+    {.key = "setHostnameAsFQDN", .rule = POLICY_FQDN},
     {.key = "schedulerName"},
     {.key = "priorityClassName", .rule = POLICY_NO_SYSTEM},
     {.key = "preemptionPolicy"},
@@ -333,3 +337,11 @@ const struct policy_field POLICY_TEMPLATE[] = {
     {.key = "metadata", .rule = POLICY_FIELDS, .fields = METADATA},
     {.key = "spec", .rule = POLICY_FIELDS, .fields = SPEC},
     END};
+
+static const struct policy_field ALWAYS_SPEC[] = {
+    {.key = "terminationGracePeriodSeconds", .rule = POLICY_GRACE},
+    {.key = "setHostnameAsFQDN", .rule = POLICY_FQDN},
+    END};
+
+const struct policy_field POLICY_ALWAYS_TEMPLATE[] = {
+    {.key = "spec", .rule = POLICY_FIELDS, .fields = ALWAYS_SPEC}, END};

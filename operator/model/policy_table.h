@@ -23,6 +23,8 @@ enum policy_rule {
     POLICY_NO_SYSTEM,  /* null, or a text that does not begin with system- */
     POLICY_NOT_TLS,    /* a text other than tls, the volume of the daemon's key */
     POLICY_DROP_ALL,   /* a list that has ALL */
+    POLICY_GRACE,      /* null */
+    POLICY_FQDN,       /* false or null */
     POLICY_NET_BIND,   /* null, or a list of nothing but NET_BIND_SERVICE */
     POLICY_NRULES,
 };
@@ -43,6 +45,8 @@ struct policy_field {
 
 /* The fields of a pod template: metadata and spec. */
 extern const struct policy_field POLICY_TEMPLATE[];
+/* What no template may have, whatever the policy; open. */
+extern const struct policy_field POLICY_ALWAYS_TEMPLATE[];
 /* What a value must be, as the end of a refusal. */
 extern const char *const POLICY_WORDS[POLICY_NRULES];
 /* The same for a key that is not listed. */

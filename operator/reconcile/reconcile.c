@@ -384,6 +384,18 @@ static void report_unreadable(struct run *run, const json_t *object, const char 
     write_status(run);
 }
 
+/* Decodes the spec, and checks it against what the administrator allows. */
+static int decode_allowed(struct run *run, const json_t *object, struct err *err)
+{
+    static const char path[] = "spec.template";
+    const struct reconciler_opts *o = &run->e->r->o;
+
+    if (cluster_decode_spec(object, &run->c, err) ||
+        policy_check_always(run->c.template, path, err))
+        return -1;
+    return o->restricted ? policy_check(run->c.template, path, err) : 0;
+}
+
 /* Takes `object`. */
 static void run_begin(struct entry *e, json_t *object)
 {
@@ -404,8 +416,7 @@ static void run_begin(struct entry *e, json_t *object)
     if (run->c.deleting) {
         entry_reset(e, run->c.uid);
         run_end(run);
-    } else if (cluster_decode_spec(object, &run->c, &err) ||
-               (e->r->o.restricted && policy_check(run->c.template, "spec.template", &err))) {
+    } else if (decode_allowed(run, object, &err)) {
         reconcile_warn(e, "invalid spec", "error: %s", err.msg);
         run->status = status_invalid(&run->c, json_object_get(object, "status"), err.msg,
                                      (int64_t)loop_wall_ms());

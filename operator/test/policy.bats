@@ -103,10 +103,13 @@ judged() {
     appears sts/x
 }
 
-@test "with the policy \"any\" the operator applies the template" {
+@test "with the policy \"any\" the operator applies the template, unless it breaks the daemons" {
     k label --overwrite namespace "$ns" pod-security.kubernetes.io/enforce=privileged >&2
     start_operator operator --template-policy any
-    object '{"volumes": [{"name": "root", "hostPath": {"path": "/"}}]}' | kn create -f - >&2
+    object '{"volumes": [{"name": "root", "hostPath": {"path": "/"}}], "setHostnameAsFQDN": true}' | kn create -f - >&2
+    condition Progressing InvalidSpec
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"spec.template.spec.setHostnameAsFQDN is refused: a daemon"* ]]
+    kn patch dvm x --type json -p '[{"op": "remove", "path": "/spec/template/spec/setHostnameAsFQDN"}]' >&2
     appears sts/x
     [[ $(kn get sts x -o jsonpath='{.spec.template.spec.volumes[*].hostPath.path}') == / ]]
 }

@@ -94,11 +94,41 @@ static void a_field_of_a_later_kubernetes_is_refused_wherever_it_stands(void **s
     }
 }
 
+static void
+a_field_that_breaks_the_daemons_is_refused_with_the_reason_whatever_the_policy(void **state)
+{
+    static const struct {
+        const char *spec, *why; /* NULL: allowed */
+    } cases[] = {
+        {"{\"terminationGracePeriodSeconds\": 1}",
+         "spec.template.spec.terminationGracePeriodSeconds is refused: it follows from spec.drain"},
+        {"{\"setHostnameAsFQDN\": true}",
+         "spec.template.spec.setHostnameAsFQDN is refused: a daemon "
+         "reads its number from the short name of its host"},
+        {"{\"hostNetwork\": true, \"setHostnameAsFQDN\": false}", NULL},
+        {"{\"terminationGracePeriodSeconds\": null}", NULL},
+        {"null", NULL},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        struct err err = {0};
+        FREE_AUTO char *text = xasprintf("{\"spec\": %s}", cases[i].spec);
+        json_t *t = json_loads(text, 0, NULL);
+
+        assert_non_null(t);
+        assert_int_equal(policy_check_always(t, "spec.template", &err), cases[i].why ? -1 : 0);
+        if (cases[i].why)
+            assert_string_equal(err.msg, cases[i].why);
+        json_decref(t);
+    }
+}
+
 static void an_absent_template_is_allowed(void **state)
 {
     struct err err = {0};
 
     assert_int_equal(policy_check(NULL, "spec.template", &err), 0);
+    assert_int_equal(policy_check_always(NULL, "spec.template", &err), 0);
 }
 
 static void the_path_is_that_of_the_template(void **state)
@@ -118,6 +148,8 @@ int main(void)
         cmocka_unit_test(each_template_of_the_list_has_its_verdict_and_a_refusal_names_the_path),
         cmocka_unit_test(no_template_is_allowed_that_pod_security_refuses),
         cmocka_unit_test(a_field_of_a_later_kubernetes_is_refused_wherever_it_stands),
+        cmocka_unit_test(
+            a_field_that_breaks_the_daemons_is_refused_with_the_reason_whatever_the_policy),
         cmocka_unit_test(an_absent_template_is_allowed),
         cmocka_unit_test(the_path_is_that_of_the_template),
     };
