@@ -41,6 +41,7 @@ struct flags {
     size_t nns;
     bool all_namespaces;
     bool any_template;
+    struct issuers issuers;
     const char *lease; /* NULL: none */
     const char *identity;
     int64_t lease_duration_s;
@@ -86,6 +87,10 @@ static void print_usage(FILE *out)
         "  --lease-duration SECONDS  after which a Lease that is not renewed may be taken "
         "(default 15)\n"
         "  --template-policy POLICY  what spec.template may have: restricted (default) or any\n"
+        "  --issuer KIND[.GROUP]/NAME  an issuer of cert-manager that a resource may name; NAME "
+        "may "
+        "be *;\n"
+        "                            may be given several times (default " ISSUERS_DEFAULT ")\n"
         "  --metrics-addr ADDR:PORT  /metrics, /healthz and /readyz (default 0.0.0.0:8080; \"\": "
         "none)\n"
         "  --metrics-access WHO      who may read /metrics: all (default), or loopback: callers on "
@@ -194,6 +199,8 @@ static int take_flag(struct flags *f, int opt, const char *word, struct err *err
         return take_duration(f, optarg, err);
     case 'P':
         return take_policy(f, optarg, err);
+    case 'S':
+        return issuers_add(&f->issuers, optarg, err);
     case 'm':
         f->metrics_addr = optarg;
         return 0;
@@ -232,6 +239,7 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
                                             {"identity", required_argument, NULL, 'I'},
                                             {"lease-duration", required_argument, NULL, 'D'},
                                             {"template-policy", required_argument, NULL, 'P'},
+                                            {"issuer", required_argument, NULL, 'S'},
                                             {"metrics-addr", required_argument, NULL, 'm'},
                                             {"metrics-access", required_argument, NULL, 'M'},
                                             {"daemon-image", required_argument, NULL, 'i'},
@@ -318,6 +326,7 @@ static int start_reconciler(struct program *p, const char *ns, struct err *err)
                                 .ns = ns,
                                 .default_image = f->image,
                                 .restricted = !f->any_template,
+                                .issuers = &f->issuers,
                                 .overrides = f->overrides,
                                 .noverrides = f->noverrides,
                                 .watch_silence_ms = f->watch_silence_ms,

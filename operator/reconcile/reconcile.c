@@ -387,13 +387,16 @@ static void report_unreadable(struct run *run, const json_t *object, const char 
 /* Decodes the spec, and checks it against what the administrator allows. */
 static int decode_allowed(struct run *run, const json_t *object, struct err *err)
 {
+    static const struct issuers usual = {.n = 0};
     static const char path[] = "spec.template";
     const struct reconciler_opts *o = &run->e->r->o;
 
     if (cluster_decode_spec(object, &run->c, err) ||
         policy_check_always(run->c.template, path, err))
         return -1;
-    return o->restricted ? policy_check(run->c.template, path, err) : 0;
+    if (o->restricted && policy_check(run->c.template, path, err))
+        return -1;
+    return issuers_check(o->issuers ? o->issuers : &usual, &run->c.security.issuer, err);
 }
 
 /* Takes `object`. */

@@ -6,6 +6,7 @@
 #include "base/loop/loop.h"
 #include "operator/kube/kube.h"
 #include "operator/metrics/metrics.h"
+#include "operator/model/issuers.h"
 
 #define RECONCILE_OVERRIDES_MAX 32
 
@@ -19,9 +20,10 @@ struct reconciler;
 struct reconciler_opts {
     struct loop *loop;
     struct kube *kube;
-    const char *ns;            /* NULL: all namespaces */
-    const char *default_image; /* for clusters without spec.image */
-    bool restricted;           /* templates have to obey operator/model/policy.h */
+    const char *ns;                /* NULL: all namespaces */
+    const char *default_image;     /* for clusters without spec.image */
+    bool restricted;               /* templates have to obey operator/model/policy.h */
+    const struct issuers *issuers; /* those that a spec may name; NULL: the default ones */
     const struct reconcile_override *overrides;
     size_t noverrides;
     uint64_t watch_silence_ms; /* a watch without a byte for so long is opened anew; 0: default */

@@ -88,8 +88,27 @@ issue() {
 END
 }
 
-@test "without cert-manager a condition says so, and the cluster starts when there is one" {
+@test "an issuer that is not listed is refused, by the operator and by the admission policy" {
+    local limit=$((SECONDS + 60)) said
+    make_cluster 2 "$by_issuer"
     start_operator
+    condition Progressing InvalidSpec
+    is_said "spec.security.issuerRef is ClusterIssuer/company, which the operator may not ask"
+    [ -x "$BIN_DIR/helm" ] || skip "helm not built"
+    "$BIN_DIR/helm" template "$ns" "$repo/charts/dvm-operator" --namespace "$ns" --kube-version "$K8S_VERSION" \
+        --set certManager=true,issuers="{ClusterIssuer/other,Issuer/*}" --show-only templates/issuer-policy.yaml 2> "$dir/helm.err" | k apply -f - >&2
+    by() { jq -n --argjson ref "$1" '{apiVersion: "dvm.openpmix.io/v1alpha1", kind: "DvmCluster", metadata: {name: "y"},
+        spec: {security: {issuerRef: $ref}}}' | kn create --dry-run=server -f - 2>&1; }
+    while said=$(by '{"name": "company", "kind": "ClusterIssuer"}'); do [ "$SECONDS" -lt "$limit" ]; done
+    [[ $said == *"spec.security.issuerRef is ClusterIssuer/company, which the operator may not ask"* ]]
+    run by '{"name": "any", "group": "example.test"}'
+    [[ $output == *"is Issuer.example.test/any, which"* ]]
+    by '{"name": "any"}' >&2
+    by '{"name": "other", "kind": "ClusterIssuer"}' >&2
+}
+
+@test "without cert-manager a condition says so, and the cluster starts when there is one" {
+    start_operator operator --issuer ClusterIssuer/company
     make_cluster 2 "$by_issuer"
     condition Progressing CertificateMissing
     [[ $(message_of Progressing) == *"there is no cert-manager in this cluster"*issuerRef* ]]
@@ -103,7 +122,7 @@ END
 @test "an issuer's certificates are asked for, waited for with its words, and used" {
     local role
     install_resource
-    start_operator
+    start_operator operator --issuer Issuer/own --issuer 'ClusterIssuer/*'
     make_cluster 2 "$by_issuer"
     until_true 60 kn get certificate x-head
     kn get certificate x-head -o json | jq -e --arg ns "$ns" '.spec | .issuerRef == {name: "company", kind: "ClusterIssuer",
@@ -129,7 +148,7 @@ END
 
 @test "a Secret that cert-manager has not made, and a Certificate of another owner, are not used" {
     install_resource
-    start_operator
+    start_operator operator --issuer ClusterIssuer/company
     kn create secret generic x-head --from-literal=tls.crt=x >&2
     make_cluster 2 "$by_issuer"
     condition Progressing NotOwned
