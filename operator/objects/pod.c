@@ -251,15 +251,26 @@ static json_t *template_for(const struct cluster *c, bool head)
     return t;
 }
 
-/* /dev/shm counts in the memory limit of the container: files that fill it may not leave the daemon
- * and its ranks without memory, for good since the volume outlives them. So it has half of the
- * limit; without a limit, or if the user replaces the volume, it stays as it is. */
+/* The memory limit of a container, or of all containers of a pod together; 0: none. */
+static uint64_t memory_limit(const json_t *of)
+{
+    const json_t *limits = json_object_get(json_object_get(of, "resources"), "limits");
+
+    return objects_quantity(json_object_get(limits, "memory"));
+}
+
+/* /dev/shm counts in the memory limits of the container and of the pod: files that fill it may not
+ * leave the daemon and its ranks without memory, for good since the volume outlives them. So it has
+ * half of the lower limit; without one, or if the user replaces the volume, it stays as it is. */
 static void size_shm(json_t *spec)
 {
-    json_t *container = json_array_get(json_object_get(spec, "containers"), 0), *volume;
-    const json_t *limits = json_object_get(json_object_get(container, "resources"), "limits");
-    uint64_t bytes = objects_quantity(json_object_get(limits, "memory"));
+    json_t *volume;
+    uint64_t bytes = memory_limit(json_array_get(json_object_get(spec, "containers"), 0));
+    uint64_t pod = memory_limit(spec);
     size_t i;
+
+    if (pod && (!bytes || pod < bytes))
+        bytes = pod;
 
     json_array_foreach(json_object_get(spec, "volumes"), i, volume)
     {

@@ -92,15 +92,17 @@ static void a_pod_tolerates_a_lost_node_for_thirty_seconds_unless_it_waits(void 
     json_decref(o);
 }
 
-/* The size of /dev/shm of a member whose container has this memory limit. On the heap. */
-static char *shm_with_limit(const char *limit)
+/* The size of /dev/shm of a daemon whose container, and whose pod, has this memory limit (NULL:
+ * none). On the heap. */
+static char *shm_with_limits(const char *limit, const char *pod, enum cluster_child child)
 {
     struct cluster c = sample();
 
-    c.template =
-        json_pack("{s:{s:[{s:s, s:{s:{s:o}}}]}}", "spec", "containers", "name", "prted",
-                  "resources", "limits", "memory", json_loads(limit, JSON_DECODE_ANY, NULL));
-    json_t *o = objects_build(&c, CLUSTER_MEMBER_SET, 1, "i");
+    c.template = json_pack("{s:{s:[{s:s, s:{s:{s:o*}}}], s:{s:{s:o*}}}}", "spec", "containers",
+                           "name", "prted", "resources", "limits", "memory",
+                           limit ? json_loads(limit, JSON_DECODE_ANY, NULL) : NULL, "resources",
+                           "limits", "memory", pod ? json_string(pod) : NULL);
+    json_t *o = objects_build(&c, child, 1, "i");
     json_t *shm = by_name(at(o, "spec.template.spec.volumes"), "shm");
     char *size = xstrdup(text(shm, "emptyDir.sizeLimit"));
 
@@ -118,10 +120,31 @@ static void shared_memory_is_half_of_the_memory_limit(void **state)
                  {"\"many\"", "1Gi"},       {"\"1Xi\"", "1Gi"},       {"-5", "1Gi"}};
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        FREE_AUTO char *size = shm_with_limit(cases[i].limit);
+        FREE_AUTO char *size = shm_with_limits(cases[i].limit, NULL, CLUSTER_MEMBER_SET);
 
         assert_string_equal(size, cases[i].size);
     }
+}
+
+static void
+a_limit_of_the_pod_bounds_shared_memory_where_the_container_has_none_or_more(void **state)
+{
+    static const struct {
+        const char *limit, *pod, *size;
+    } cases[] = {{NULL, "512Mi", "262144Ki"},
+                 {"\"1Gi\"", "512Mi", "262144Ki"},
+                 {"\"256Mi\"", "512Mi", "131072Ki"},
+                 {"\"256Mi\"", "many", "131072Ki"},
+                 {NULL, NULL, "1Gi"}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        FREE_AUTO char *size = shm_with_limits(cases[i].limit, cases[i].pod, CLUSTER_MEMBER_SET);
+
+        assert_string_equal(size, cases[i].size);
+    }
+    /* The head's container has no limit of the template's; its pod has. */
+    FREE_AUTO char *head = shm_with_limits("\"64Mi\"", "512Mi", CLUSTER_HEAD_SET);
+    assert_string_equal(head, "262144Ki");
 }
 
 static void slots_without_a_value_are_left_to_the_daemon(void **state)
@@ -734,6 +757,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_tolerates_a_lost_node_for_thirty_seconds_unless_it_waits),
         cmocka_unit_test(shared_memory_is_half_of_the_memory_limit),
+        cmocka_unit_test(
+            a_limit_of_the_pod_bounds_shared_memory_where_the_container_has_none_or_more),
         cmocka_unit_test(slots_without_a_value_are_left_to_the_daemon),
         cmocka_unit_test(the_members_ordinals_are_their_vpids),
         cmocka_unit_test(everything_is_owned_by_the_cluster),
