@@ -39,6 +39,28 @@ rendered() { helm template r "$repo/charts/dvm-operator" --namespace "$ns" --kub
     refused "networkPolicy" --set networkPolicy=true
 }
 
+@test "each wrong value of the list is refused by the schema" {
+    local value n=0 chart=$repo/charts/dvm-operator
+    # Without templates, since each of them costs time.
+    mkdir "$dir/values"
+    cp "$chart"/{Chart.yaml,values.yaml,values.schema.json} "$dir/values"
+    helm template r "$dir/values" --kube-version "$K8S_VERSION" >&2
+    while IFS= read -r value; do
+        [[ $value != \#* ]] || continue
+        n=$((n + 1))
+        if helm template r "$dir/values" --kube-version "$K8S_VERSION" --set-json "$value" > /dev/null 2> "$dir/helm.err"; then echo "accepted: $value"; return 1; fi
+        grep -q "don't meet the specifications of the schema" "$dir/helm.err" || { echo "$value:"; cat "$dir/helm.err"; return 1; }
+    done < "$repo/operator/test/chart-wrong.txt"
+    [ "$n" -gt 60 ]
+}
+
+@test "right values at the edges of the schema give objects that the API server accepts" {
+    rendered -f "$repo/operator/test/chart-right.yaml" > "$dir/right.yaml"
+    # Its resource is not installed.
+    awk 'BEGIN { RS = "---\n"; ORS = "---\n" } !/kind: ServiceMonitor/' "$dir/right.yaml" | k apply --dry-run=server -f - >&2
+    grep -qx '    release: prometheus' "$dir/right.yaml"
+}
+
 @test "the API server accepts the objects of the chart, whatever the values" {
     local values
     for values in replicas=1 highAvailability=true clusterWide=true "watchNamespaces={$ns}" templatePolicy=any networkPolicy.operator.enabled=true networkPolicy.daemons.enabled=true; do
