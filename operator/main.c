@@ -47,6 +47,7 @@ struct flags {
     int64_t lease_duration_s;
     const char *metrics_addr;
     bool metrics_local_only;
+    const char *metrics_token; /* file; NULL: none */
     const char *image;
     enum log_level level;
     uint64_t watch_silence_ms;
@@ -96,6 +97,8 @@ static void print_usage(FILE *out)
         "  --metrics-access WHO      who may read /metrics: all (default), or loopback: callers on "
         "this host\n"
         "                            or in this pod; others have /healthz and /readyz\n"
+        "  --metrics-token-file FILE  with loopback: others read /metrics with the bearer token in "
+        "FILE\n"
         "  --daemon-image IMAGE      for resources without spec.image (default " DEFAULT_IMAGE ")\n"
         "  --head-connect NAME=ADDR:PORT  connect to a head there, not by its Service (tests); "
         "NAME is\n"
@@ -206,6 +209,9 @@ static int take_flag(struct flags *f, int opt, const char *word, struct err *err
         return 0;
     case 'M':
         return take_access(f, optarg, err);
+    case 'T':
+        f->metrics_token = optarg;
+        return 0;
     case 'i':
         f->image = optarg;
         return 0;
@@ -242,6 +248,7 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
                                             {"issuer", required_argument, NULL, 'S'},
                                             {"metrics-addr", required_argument, NULL, 'm'},
                                             {"metrics-access", required_argument, NULL, 'M'},
+                                            {"metrics-token-file", required_argument, NULL, 'T'},
                                             {"daemon-image", required_argument, NULL, 'i'},
                                             {"head-connect", required_argument, NULL, 'H'},
                                             {"watch-silence", required_argument, NULL, 'w'},
@@ -260,6 +267,8 @@ static int parse_flags(int argc, char **argv, struct flags *f, struct err *err)
         return err_set(err, "unexpected argument \"%s\"", argv[optind]);
     if (f->nns && f->all_namespaces)
         return err_set(err, "--namespace and --all-namespaces exclude each other");
+    if (f->metrics_token && !f->metrics_local_only)
+        return err_set(err, "--metrics-token-file needs --metrics-access loopback");
     return 0;
 }
 
@@ -497,6 +506,7 @@ static int open_metrics(struct program *p, const char *where, struct err *err)
     struct metrics_opts o = {.addr = addr,
                              .port = (uint16_t)strtoul(colon + 1, NULL, 10),
                              .local_only = p->flags->metrics_local_only,
+                             .token_file = p->flags->metrics_token,
                              .on_scrape = on_scrape,
                              .not_ready = not_ready,
                              .arg = p};

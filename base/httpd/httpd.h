@@ -60,6 +60,8 @@ const void *httpd_body(const struct httpd_req *req, size_t *len);
 json_t *httpd_body_json(const struct httpd_req *req, struct err *err);
 /* The peer's certificate; NULL on a plain server. */
 const struct tls_peer *httpd_peer(const struct httpd_req *req);
+/* The token of the header "Authorization: Bearer TOKEN" (RFC 6750); NULL: there is none. */
+const char *httpd_bearer(const struct httpd_req *req);
 /* True if the request comes over the loopback device of this host or container. */
 bool httpd_from_loopback(const struct httpd_req *req);
 

@@ -95,6 +95,19 @@ const struct tls_peer *httpd_peer(const struct httpd_req *req)
     return req->has_peer ? &req->peer : NULL;
 }
 
+const char *httpd_bearer(const struct httpd_req *req)
+{
+    static const char scheme[] = "Bearer ";
+    const char *text =
+        req->ev ? evhttp_find_header(evhttp_request_get_input_headers(req->ev), "Authorization")
+                : NULL;
+
+    if (!text || strncasecmp(text, scheme, sizeof(scheme) - 1) != 0)
+        return NULL;
+    text += sizeof(scheme) - 1;
+    return text + strspn(text, " ");
+}
+
 bool httpd_from_loopback(const struct httpd_req *req)
 {
     struct evhttp_connection *conn = req->ev ? evhttp_request_get_connection(req->ev) : NULL;

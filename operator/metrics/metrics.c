@@ -11,6 +11,8 @@
  * /readyz answers 503 with the reason. */
 #include "operator/metrics/metrics.h"
 
+#include "operator/metrics/token.h"
+
 #include "base/buf/buf.h"
 #include "base/heap/hash.h"
 #include "base/httpd/httpd.h"
@@ -245,12 +247,22 @@ char *metrics_text(struct metrics *m)
 
 /* --- the port */
 
+static bool is_admitted(const struct metrics *m, const struct httpd_req *req)
+{
+    if (!m->opts.local_only || httpd_from_loopback(req))
+        return true;
+    return m->opts.token_file && token_file_has(m->opts.token_file, httpd_bearer(req));
+}
+
 static void get_metrics(struct httpd_req *req, void *arg)
 {
     struct metrics *m = arg;
 
-    if (m->opts.local_only && !httpd_from_loopback(req)) {
-        httpd_refuse(req, 403, "LocalOnly", "/metrics is for callers in the operator's pod");
+    if (!is_admitted(m, req)) {
+        if (m->opts.token_file)
+            httpd_refuse(req, 401, "Unauthorized", "/metrics needs its bearer token");
+        else
+            httpd_refuse(req, 403, "LocalOnly", "/metrics is for callers in the operator's pod");
         return;
     }
     FREE_AUTO char *text = metrics_text(m);
@@ -283,6 +295,10 @@ static void get_readyz(struct httpd_req *req, void *arg)
 
 struct metrics *metrics_create(struct loop *loop, const struct metrics_opts *opts, struct err *err)
 {
+    if (opts->token_file && token_file_check(opts->token_file, err)) {
+        err_wrap(err, "token of /metrics");
+        return NULL;
+    }
     struct metrics *m = xcalloc(1, sizeof(*m));
     struct httpd_opts o = {.addr = opts->addr,
                            .port = opts->port,

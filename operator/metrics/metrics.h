@@ -33,6 +33,9 @@ struct metrics_opts {
     const char *addr; /* numeric address to bind */
     uint16_t port;    /* 0: any; see metrics_port() */
     bool local_only;  /* /metrics answers callers of this host or pod alone, others with 403 */
+    /* With local_only: a file with a token, whose bearers have /metrics, too; others get 401. NULL:
+     * none. Borrowed. */
+    const char *token_file;
     /* NULL, or fills `out` (zeroed before). Called from the loop at each GET /metrics. */
     void (*on_scrape)(struct metrics_sample *out, void *arg);
     /* NULL: always ready. Otherwise it returns NULL when ready, or the reason, which /readyz shows

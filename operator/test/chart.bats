@@ -132,15 +132,26 @@ who_may() {
     [ "$(who_may 7480 "$policy")" = "[$daemons,\"all\"]" ]
 }
 
-@test "/metrics is for the operator's pod alone unless a ServiceMonitor or metricsAccess says otherwise" {
-    rendered | grep -qx '            - --metrics-access=loopback'
-    rendered --set serviceMonitor=true | grep -qx '            - --metrics-access=all'
-    rendered --set metricsAccess=all | grep -qx '            - --metrics-access=all'
-    rendered --set serviceMonitor=true,metricsAccess=loopback | grep -qx '            - --metrics-access=loopback'
+@test "/metrics is for the operator's pod alone, and for bearers of a token, unless metricsAccess says otherwise" {
+    rendered > "$dir/plain.yaml"
+    grep -qx '            - --metrics-access=loopback' "$dir/plain.yaml"
+    run grep -E 'metrics-token|authorization:' "$dir/plain.yaml"
+    [ "$status" -eq 1 ]
+    rendered --set metricsAccess=all,serviceMonitor=true | grep -qx '            - --metrics-access=all'
+    run rendered --set serviceMonitor=true
+    [ "$status" -ne 0 ]
+    grep -q 'serviceMonitor needs metricsToken.secret, or metricsAccess: all' "$dir/helm.err"
+    run rendered --set metricsAccess=all,metricsToken.secret=m
+    [ "$status" -ne 0 ]
+    rendered --set serviceMonitor=true,metricsToken.secret=m,metricsToken.key=k > "$dir/token.yaml"
+    grep -qx '            - --metrics-access=loopback' "$dir/token.yaml"
+    grep -qx '            - --metrics-token-file=/etc/dvm-metrics/k' "$dir/token.yaml"
+    grep -qx '            secretName: m' "$dir/token.yaml"
+    grep -A 4 'authorization:' "$dir/token.yaml" | tr -d ' \n' | grep -qx 'authorization:type:Bearercredentials:name:mkey:k'
 }
 
 @test "serviceMonitor selects the Service of the metrics, whose port the pods have" {
-    rendered --set serviceMonitor=true --show-only templates/servicemonitor.yaml > "$dir/monitor.yaml"
+    rendered --set serviceMonitor=true,metricsToken.secret=m --show-only templates/servicemonitor.yaml > "$dir/monitor.yaml"
     grep -q '^kind: Service$' "$dir/monitor.yaml"
     grep -q '^kind: ServiceMonitor$' "$dir/monitor.yaml"
     grep -q 'targetPort: metrics' "$dir/monitor.yaml"
@@ -216,7 +227,7 @@ who_may() {
 
 @test "with everything turned on the chart gives the objects of operator/test/chart-all.yaml" {
     local golden=$repo/operator/test/chart-all.yaml
-    ns=dvm rendered --set highAvailability=true,serviceMonitor=true,certManager=true --set watchNamespaces="{a,b}" \
+    ns=dvm rendered --set highAvailability=true,serviceMonitor=true,metricsToken.secret=metrics,certManager=true --set watchNamespaces="{a,b}" \
         --set networkPolicy.operator.enabled=true,networkPolicy.daemons.enabled=true,networkPolicy.daemons.clusters="{x}" > "$dir/all.yaml"
     # The template policy and the roles are compared with the plain manifest.
     awk 'BEGIN { RS = "---\n"; ORS = "---\n" } !/kind: (ValidatingAdmission|ClusterRole)/' "$dir/all.yaml" > "$dir/golden.yaml"

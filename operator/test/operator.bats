@@ -53,17 +53,19 @@ in_a_network() {
     unshare -rn sh -c 'ip link set lo up && ip addr add 192.0.2.1/32 dev lo && exec "$@"' - "$@"
 }
 
-# answers LISTEN ACCESS: the codes of /metrics from the loopback device over IPv4 and IPv6, and from 192.0.2.1; of /healthz
-# from there.
+# answers LISTEN ACCESS [OPTION...]: the codes of /metrics from the loopback device over IPv4 and IPv6, and from 192.0.2.1,
+# there without a token, with a wrong one and with that of the file "token"; of /healthz from there.
 answers() {
     # shellcheck disable=SC2016  # the inner shell expands it
     in_a_network bash -c '
-        "$0" --kubeconfig "$1" --namespace a --metrics-addr "$2" --metrics-access "$3" > "$4" 2>&1 &
-        status() { curl --noproxy "*" -s -m 10 -o /dev/null -w "%{http_code} " "http://$1"; }
+        "$0" --kubeconfig "$1" --namespace a --metrics-addr "$2" --metrics-access "$3" "${@:5}" > "$4" 2>&1 &
+        status() { curl --noproxy "*" -s -m 10 -o /dev/null -w "%{http_code} " "http://$1" "${@:2}"; }
         limit=$((SECONDS + 30))
         until [ "$(status 127.0.0.1:8080/healthz)" = "200 " ] || [ "$SECONDS" -ge "$limit" ]; do sleep 0.1; done
-        for at in 127.0.0.1:8080/metrics "[::1]:8080/metrics" 192.0.2.1:8080/metrics 192.0.2.1:8080/healthz; do status "$at"; done
-        kill -KILL $!' "$operator" "$KUBECONFIG" "$1" "$2" "$dir/alone.log" || true
+        for at in 127.0.0.1:8080/metrics "[::1]:8080/metrics" 192.0.2.1:8080/metrics; do status "$at"; done
+        for token in 0123456789abcdee 0123456789abcdef; do status 192.0.2.1:8080/metrics -H "Authorization: Bearer $token"; done
+        status 192.0.2.1:8080/healthz
+        kill -KILL $!' "$operator" "$KUBECONFIG" "$1" "$2" "$dir/alone.log" "${@:3}" || true
 }
 
 @test "--metrics-access loopback: /metrics answers callers in the pod alone, and probes answer all" {
@@ -71,9 +73,28 @@ answers() {
     run timeout --kill-after=10 60 "$operator" --metrics-access some
     [ "$status" -eq 2 ]
     [[ $output == *'--metrics-access must be all or loopback, not "some"'* ]]
-    [ "$(answers 0.0.0.0:8080 loopback)" = "200 000 403 200 " ]
-    [ "$(answers :::8080 loopback)" = "200 200 403 200 " ]
-    [ "$(answers 0.0.0.0:8080 all)" = "200 000 200 200 " ]
+    [ "$(answers 0.0.0.0:8080 loopback)" = "200 000 403 403 403 200 " ]
+    [ "$(answers :::8080 loopback)" = "200 200 403 403 403 200 " ]
+    [ "$(answers 0.0.0.0:8080 all)" = "200 000 200 200 200 200 " ]
+    echo 0123456789abcdef > "$dir/token"
+    [ "$(answers 0.0.0.0:8080 loopback --metrics-token-file "$dir/token")" = "200 000 401 401 200 200 " ]
+}
+
+@test "a token of /metrics that is too short or not there ends the operator, and so does one that nobody needs" {
+    run timeout --kill-after=10 60 "$operator" --metrics-token-file "$dir/token"
+    [ "$status" -eq 2 ]
+    [[ $output == *"--metrics-token-file needs --metrics-access loopback"* ]]
+    for token in "" short; do
+        echo "$token" > "$dir/token"
+        run timeout --kill-after=10 60 "$operator" --kubeconfig "$KUBECONFIG" --metrics-addr 127.0.0.1:0 \
+            --metrics-access loopback --metrics-token-file "$dir/token"
+        [ "$status" -eq 1 ]
+        [[ $output == *"a token needs 16 characters"* ]]
+    done
+    rm "$dir/token"
+    run timeout --kill-after=10 60 "$operator" --kubeconfig "$KUBECONFIG" --metrics-addr 127.0.0.1:0 \
+        --metrics-access loopback --metrics-token-file "$dir/token"
+    [ "$status" -eq 1 ]
 }
 
 @test "a template that the API server refuses gives a condition, and a corrected one is applied" {

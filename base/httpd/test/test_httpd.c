@@ -31,8 +31,9 @@ static void on_echo(struct httpd_req *req, void *arg)
     const char *body = httpd_body(req, &len);
 
     httpd_reply_json(req, 200,
-                     json_pack("{s:s?,s:s?,s:s?,s:s%}", "id", httpd_param(req, "id"), "sub",
-                               httpd_param(req, "sub"), "query", query, "body", body, len));
+                     json_pack("{s:s?,s:s?,s:s?,s:s?,s:s%}", "id", httpd_param(req, "id"), "sub",
+                               httpd_param(req, "sub"), "query", query, "bearer", httpd_bearer(req),
+                               "body", body, len));
 }
 
 static void on_object(struct httpd_req *req, void *arg)
@@ -281,22 +282,24 @@ static void an_object_is_returned(void **state)
     assert_has(answer, "\r\n\r\n{\"a\":1}");
 }
 
-static void parameters_query_and_body_reach_the_handler(void **state)
+static void parameters_query_token_and_body_reach_the_handler(void **state)
 {
-    const char *answer =
-        ask(*state, "POST /echo/a%2Fb?q=x%20y HTTP/1.1\r\nContent-Length: 2\r\n" END "ok");
+    const char *answer = ask(*state, "POST /echo/a%2Fb?q=x%20y HTTP/1.1\r\nContent-Length: 2\r\n"
+                                     "Authorization: bearer  abc\r\n" END "ok");
 
     assert_has(answer, "\"id\":\"a/b\"");
     assert_has(answer, "\"query\":\"x y\"");
+    assert_has(answer, "\"bearer\":\"abc\"");
     assert_has(answer, "\"body\":\"ok\"");
 }
 
 static void absent_parts_are_null(void **state)
 {
-    const char *answer = ask(*state, "GET /echo/1 HTTP/1.1\r\n" END);
+    const char *answer = ask(*state, "GET /echo/1 HTTP/1.1\r\nAuthorization: Basic abc\r\n" END);
 
     assert_has(answer, "\"sub\":null");
     assert_has(answer, "\"query\":null");
+    assert_has(answer, "\"bearer\":null");
     assert_has(answer, "\"body\":\"\"");
 }
 
@@ -756,7 +759,7 @@ int main(void)
         TEST(a_body_with_a_duplicate_key_is_refused),
         TEST(a_refusal_that_is_no_utf8_is_still_json),
         TEST(an_object_is_returned),
-        TEST(parameters_query_and_body_reach_the_handler),
+        TEST(parameters_query_token_and_body_reach_the_handler),
         TEST(absent_parts_are_null),
         TEST(two_parameters_are_distinguished),
         TEST(a_connection_serves_more_than_one_request),
