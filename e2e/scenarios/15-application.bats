@@ -17,7 +17,7 @@ teardown() {
 }
 
 # limits MIN MAX: null removes one.
-limits() { k patch dvm "$X" --type merge --patch "{\"spec\": {\"minReplicas\": $1, \"maxReplicas\": $2}}" > /dev/null; }
+limits() { k patch dvm "$X" --type merge --patch "{\"spec\": {\"applicationLimits\": {\"min\": $1, \"max\": $2}}}" > /dev/null; }
 limits_are() { # MIN MAX: the head knows them
     equal "the head's limits" "$(pstat | jq -c '[.size.min, .size.max]')" "[$1,$2]"
 }
@@ -55,7 +55,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     comes_to 3 3
 }
 
-@test "application: an extension beyond maxReplicas is refused at once" {
+@test "application: an extension beyond applicationLimits.max is refused at once" {
     limits null 4
     eventually 30 "the head has the limits" limits_are 3 4
     run in_head prun -n 1 mpi_elastic +2
@@ -64,7 +64,7 @@ asked_for() { sed -n "s/^elastic: $1 //p"; }
     comes_to 3 3
 }
 
-@test "application: no release goes below minReplicas" {
+@test "application: no release goes below applicationLimits.min" {
     limits 3 null
     eventually 30 "the head has the limits" limits_are 3 3
     run in_head prun -n 1 mpi_elastic -1

@@ -8,9 +8,9 @@
  * cluster_decode_spec() checks the name and reads the spec into the same struct. They are separate
  * because a user can make the spec invalid, and the operator still has to report that.
  *
- * Invariants: a field that is absent has its default (spec_defaults()). minReplicas <= replicas <=
- * maxReplicas, where they are given. The user's template sets neither command, args nor image of
- * the daemon's container.
+ * Invariants: a field that is absent has its default (spec_defaults()). replicas is within the
+ * limits for applications, where they are given. The user's template sets neither command, args nor
+ * image of the daemon's container.
  *
  * Failures: a wrong type or a value out of its limits is refused with the path of the field. Limits
  * are CLUSTER_NAME_MAX, CLUSTER_MEMBERS_MAX, CLUSTER_SLOTS_MAX and API_NAME_MAX. The struct is
@@ -32,7 +32,7 @@
 static void spec_defaults(struct cluster *c)
 {
     c->replicas = 1;
-    c->min_replicas = c->max_replicas = -1;
+    c->limits = (struct cluster_limits){-1, -1};
     c->slots = 0;
     c->head_slots = 0;
     c->suspend = false;
@@ -219,19 +219,39 @@ static int decode_manager(const json_t *spec, bool *foreign, struct err *err)
     return 0;
 }
 
+static int decode_limits(const json_t *spec, int64_t replicas, struct cluster_limits *out,
+                         struct err *err)
+{
+    const char *path = "spec.applicationLimits";
+    const json_t *limits = NULL;
+    int64_t min = -1, max = -1;
+
+    if (field_object(spec, path, &limits, err) ||
+        field_int(limits, "spec.applicationLimits.min", 0, CLUSTER_MEMBERS_MAX, &min, err) ||
+        field_int(limits, "spec.applicationLimits.max", 0, CLUSTER_MEMBERS_MAX, &max, err))
+        return -1;
+    if (min > replicas)
+        return err_set(err, "%s.min is %lld, it must be at most spec.replicas, %lld", path,
+                       (long long)min, (long long)replicas);
+    if (max >= 0 && max < replicas)
+        return err_set(err, "%s.max is %lld, it must be at least spec.replicas, %lld", path,
+                       (long long)max, (long long)replicas);
+    *out = (struct cluster_limits){min, max};
+    return 0;
+}
+
 static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
 {
     const json_t *spec = NULL, *template = NULL;
     const char *image = NULL;
-    int64_t replicas = 1, slots = 0, min = -1, max = -1;
+    int64_t replicas = 1, slots = 0;
 
     if (field_object(object, "spec", &spec, err))
         return -1;
     if (!spec)
         return err_set(err, "spec is missing");
     if (field_int(spec, "spec.replicas", 0, CLUSTER_MEMBERS_MAX, &replicas, err) ||
-        field_int(spec, "spec.minReplicas", 0, CLUSTER_MEMBERS_MAX, &min, err) ||
-        field_int(spec, "spec.maxReplicas", 0, CLUSTER_MEMBERS_MAX, &max, err) ||
+        decode_limits(spec, replicas, &c->limits, err) ||
         field_int(spec, "spec.slotsPerDaemon", 1, CLUSTER_SLOTS_MAX, &slots, err) ||
         field_bool(spec, "spec.suspend", &c->suspend, err) ||
         field_str(spec, "spec.image", 1024, &image, err) ||
@@ -242,19 +262,11 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
         cluster_disruption_decode(spec, &c->disruption, err) ||
         decode_manager(spec, &c->foreign, err) || decode_head(spec, c, err))
         return -1;
-    if (min > replicas)
-        return err_set(err, "spec.minReplicas is %lld, it must be at most spec.replicas, %lld",
-                       (long long)min, (long long)replicas);
-    if (max >= 0 && max < replicas)
-        return err_set(err, "spec.maxReplicas is %lld, it must be at least spec.replicas, %lld",
-                       (long long)max, (long long)replicas);
     if (image && !*image)
         return err_set(err, "spec.image is empty");
     if (template && check_template(template, err))
         return -1;
     c->replicas = (uint32_t)replicas;
-    c->min_replicas = min;
-    c->max_replicas = max;
     c->slots = (uint32_t)slots;
     c->image = image ? xstrdup(image) : NULL;
     c->template = template ? json_deep_copy(template) : NULL;

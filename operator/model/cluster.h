@@ -51,6 +51,10 @@ enum cluster_child {
     CLUSTER_CHILDREN
 };
 
+struct cluster_limits { /* spec.applicationLimits, in members */
+    int64_t min, max;   /* -1: applications may not resize in that direction */
+};
+
 struct cluster_drain {
     enum api_drain_mode mode;
     int64_t deadline_s; /* -1: none */
@@ -172,8 +176,7 @@ struct cluster {
     bool untried; /* the annotation CLUSTER_DRY_RUN is "skip" */
     /* spec */
     uint32_t replicas;
-    int64_t min_replicas,
-        max_replicas; /* bounds for applications; -1: they may not resize in that direction */
+    struct cluster_limits limits;
     bool suspend;
     uint32_t slots;   /* 0: by the CPU limit of the container */
     char *image;      /* NULL: the operator's default */

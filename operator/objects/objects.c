@@ -168,7 +168,7 @@ json_t *objects_build(const struct cluster *c, enum cluster_child child, uint32_
 
 uint64_t objects_inputs_print(const json_t *cluster)
 {
-    static const char *const sizes[] = {"replicas", "minReplicas", "maxReplicas", "suspend"};
+    static const char *const sizes[] = {"replicas", "applicationLimits", "suspend"};
     const json_t *labels = json_object_get(json_object_get(cluster, "metadata"), "labels");
     json_t *spec = json_copy(json_object_get(cluster, "spec"));
 

@@ -8,7 +8,7 @@
  * A request is running (it is in grants.running) or counted (its number is at most `seen`).
  *
  * Invariants: a request is counted once, also across restarts of the operator; the size stays
- * within minReplicas and maxReplicas.
+ * within spec.applicationLimits.
  *
  * Failures: a request that the head does not list any more has ended without effect. A new
  * incarnation of the head ends all running requests; members that were granted before stay. */
@@ -23,10 +23,10 @@ struct api_size_limits plan_limits(const struct cluster *c)
 {
     struct api_size_limits l = {.set = true, .min = c->replicas, .max = c->replicas};
 
-    if (c->replicas && c->min_replicas >= 0)
-        l.min = (uint32_t)c->min_replicas;
-    if (c->replicas && c->max_replicas >= 0)
-        l.max = (uint32_t)c->max_replicas;
+    if (c->replicas && c->limits.min >= 0)
+        l.min = (uint32_t)c->limits.min;
+    if (c->replicas && c->limits.max >= 0)
+        l.max = (uint32_t)c->limits.max;
     return l;
 }
 

@@ -30,8 +30,10 @@ END
     refused x '{"slotsPerDaemon": 0}' "greater than or equal to 1"
     refused x '{"drain": {"mode": "Maybe"}}' 'supported values: "Wait", "Kill"'
     refused x '{"image": ""}' "at least 1 chars"
-    refused x '{"replicas": 4, "minReplicas": 5}' "minReplicas must be at most replicas"
-    refused x '{"maxReplicas": 0}' "maxReplicas must be at least replicas"
+    refused x '{"replicas": 4, "applicationLimits": {"min": 5}}' "applicationLimits.min must be at most replicas"
+    refused x '{"applicationLimits": {"max": 0}}' "applicationLimits.max must be at least replicas"
+    refused x '{"minReplicas": 0}' "minReplicas is called applicationLimits.min"
+    refused x '{"maxReplicas": 4}' "maxReplicas is called applicationLimits.max"
     refused x '{"faults": {"linkGraceSeconds": 0}}' "greater than or equal to 1"
     refused x '{"faults": {"linkGraceSeconds": 11}}' "linkGraceSeconds must be at most silenceSeconds"
     refused x '{"faults": {"silenceSeconds": 295}}' "headAbsenceSeconds must be at least silenceSeconds + 2 * linkGraceSeconds"
@@ -467,7 +469,7 @@ calm() { order 'busy?n=0' && budget_is 1; }
 
 @test "C16: an extension enlarges the StatefulSet and stays a grant, and the spec is not rewritten" {
     local sizes
-    running 4 '"maxReplicas": 8'
+    running 4 '"applicationLimits": {"max": 8}'
     sizes=$(count "PUT size")
     order "ask?n=2"
     becomes '{.spec.replicas}' 6 sts/x
@@ -487,11 +489,11 @@ calm() { order 'busy?n=0' && budget_is 1; }
     becomes '{.spec.replicas}' 8 sts/x
     run kn scale dvm x --replicas=9
     [ "$status" -ne 0 ]
-    [[ $output == *"maxReplicas must be at least replicas"* ]]
+    [[ $output == *"applicationLimits.max must be at least replicas"* ]]
 }
 
 @test "an extension that fails leaves the size as it was" {
-    running 4 '"maxReplicas": 8'
+    running 4 '"applicationLimits": {"max": 8}'
     order "ask?n=2"
     becomes '{.spec.replicas}' 6 sts/x
     order "advance?phase=Failed"
@@ -504,7 +506,7 @@ calm() { order 'busy?n=0' && budget_is 1; }
 
 @test "C17: a release by an application keeps its pods until it is complete, and they do not come back" {
     local sizes
-    running 4 '"minReplicas": 1'
+    running 4 '"applicationLimits": {"min": 1}'
     sizes=$(count "PUT size")
     order "ask?n=-1"
     becomes '{.status.grants.running[0].kind}' Release
@@ -520,7 +522,7 @@ calm() { order 'busy?n=0' && budget_is 1; }
 }
 
 @test "C18: an operator killed during an extension counts the extension once" {
-    running 4 '"maxReplicas": 8'
+    running 4 '"applicationLimits": {"max": 8}'
     order "ask?n=2"
     becomes '{.status.grants.running[0].number}' 1
     end_operator KILL
@@ -540,7 +542,7 @@ calm() { order 'busy?n=0' && budget_is 1; }
 }
 
 @test "no replicas and suspension end all grants" {
-    running 2 '"maxReplicas": 8'
+    running 2 '"applicationLimits": {"max": 8}'
     order "ask?n=1"
     order "advance?phase=Complete"
     becomes '{.status.grants.members}' 1

@@ -51,11 +51,12 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
     assert_spec_refused("{\"replicas\": 70000}", "spec.replicas is 70000");
     assert_spec_refused("{\"replicas\": \"4\"}", "spec.replicas must be a whole number");
     assert_spec_refused("{\"replicas\": 1.5}", "spec.replicas must be a whole number");
-    assert_spec_refused("{\"replicas\": 4, \"minReplicas\": 5}",
-                        "spec.minReplicas is 5, it must be at most spec.replicas, 4");
-    assert_spec_refused("{\"replicas\": 4, \"maxReplicas\": 3}",
-                        "spec.maxReplicas is 3, it must be at least spec.replicas, 4");
-    assert_spec_refused("{\"maxReplicas\": 65536}", "spec.maxReplicas is 65536");
+    assert_spec_refused("{\"replicas\": 4, \"applicationLimits\": {\"min\": 5}}",
+                        "spec.applicationLimits.min is 5, it must be at most spec.replicas, 4");
+    assert_spec_refused("{\"replicas\": 4, \"applicationLimits\": {\"max\": 3}}",
+                        "spec.applicationLimits.max is 3, it must be at least spec.replicas, 4");
+    assert_spec_refused("{\"applicationLimits\": {\"max\": 65536}}",
+                        "spec.applicationLimits.max is 65536");
     assert_spec_refused("{\"slotsPerDaemon\": 0}", "spec.slotsPerDaemon is 0");
     assert_spec_refused("{\"security\": {\"runAsUser\": 0}}", "spec.security.runAsUser is 0");
     assert_spec_refused("{\"security\": {\"runAsUser\": \"root\"}}",
@@ -282,14 +283,13 @@ static void many_targets_are_a_range_and_few_are_a_list_too(void **state)
 
 static void a_whole_spec_is_decoded(void **state)
 {
-    json_t *o = parse(
-        "{" META
-        ", \"spec\": {\"replicas\": 5, \"minReplicas\": 0, \"maxReplicas\": 9, \"suspend\": true, "
-        "\"slotsPerDaemon\": 2, \"image\": \"i\", \"head\": {\"slots\": 1, "
-        "\"resources\": {\"limits\": {\"cpu\": 1}}}, \"drain\": {\"mode\": \"Kill\", "
-        "\"deadlineSeconds\": 9}, \"faults\": {\"silenceSeconds\": 20, "
-        "\"headAbsenceSeconds\": 60}, \"update\": {\"type\": \"OnDelete\", "
-        "\"maxUnavailable\": 3}, \"template\": {\"spec\": {}}}}");
+    json_t *o = parse("{" META ", \"spec\": {\"replicas\": 5, \"applicationLimits\": {\"min\": 0, "
+                      "\"max\": 9}, \"suspend\": true, "
+                      "\"slotsPerDaemon\": 2, \"image\": \"i\", \"head\": {\"slots\": 1, "
+                      "\"resources\": {\"limits\": {\"cpu\": 1}}}, \"drain\": {\"mode\": \"Kill\", "
+                      "\"deadlineSeconds\": 9}, \"faults\": {\"silenceSeconds\": 20, "
+                      "\"headAbsenceSeconds\": 60}, \"update\": {\"type\": \"OnDelete\", "
+                      "\"maxUnavailable\": 3}, \"template\": {\"spec\": {}}}}");
     struct cluster c;
     struct err err = {0};
 
@@ -309,8 +309,8 @@ static void a_whole_spec_is_decoded(void **state)
     assert_true(c.update.on_delete);
     assert_int_equal(c.update.max_unavailable, 3);
     assert_int_equal(c.generation, 3);
-    assert_int_equal(c.min_replicas, 0);
-    assert_int_equal(c.max_replicas, 9);
+    assert_int_equal(c.limits.min, 0);
+    assert_int_equal(c.limits.max, 9);
     cluster_free(&c);
     json_decref(o);
 }

@@ -67,7 +67,7 @@ static inline void fix_settled(struct fix *f)
     f->c.resource_version = (char *)"77";
     f->c.generation = 3;
     f->c.replicas = 8;
-    f->c.min_replicas = f->c.max_replicas = -1;
+    f->c.limits = (struct cluster_limits){-1, -1};
     f->c.slots = 1;
     f->c.drain = (struct cluster_drain){.mode = API_DRAIN_WAIT, .deadline_s = -1};
     f->c.record.sequence = f->c.record.size_sequence = 1;

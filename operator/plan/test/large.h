@@ -48,8 +48,7 @@ static inline void large_settle(struct large *l, uint32_t n)
                             .resource_version = (char *)"77",
                             .generation = 3,
                             .replicas = n,
-                            .min_replicas = -1,
-                            .max_replicas = -1,
+                            .limits = {-1, -1},
                             .slots = 1,
                             .drain = {.mode = API_DRAIN_WAIT, .deadline_s = -1},
                             .update = {.max_unavailable = 1}};

@@ -6,8 +6,8 @@
 static void fix_elastic(struct fix *f)
 {
     fix_settled(f);
-    f->c.min_replicas = 2;
-    f->c.max_replicas = 12;
+    f->c.limits.min = 2;
+    f->c.limits.max = 12;
     f->view.size_limits = f->c.record.size_limits = (struct api_size_limits){true, 2, 12};
 }
 
@@ -120,7 +120,7 @@ static void a_grant_never_goes_beyond_the_limits(void **state)
     f.c.record.grants.members = -100;
     PLAN_AUTO struct plan *q = plan_make(fix_ages(&f));
     assert_int_equal(q->target, 2);
-    f.c.min_replicas = f.c.max_replicas = -1;
+    f.c.limits = (struct cluster_limits){-1, -1};
     PLAN_AUTO struct plan *none = plan_make(fix_ages(&f));
     assert_int_equal(none->target, 8);
 }
@@ -314,7 +314,7 @@ static void at_zero_replicas_grants_do_not_count(void **state)
     fix_elastic(&f);
     fix_sized(&f, 0);
     f.c.replicas = 0;
-    f.c.min_replicas = 0;
+    f.c.limits.min = 0;
     f.c.record.grants = (struct cluster_grants){.members = 2, .seen = 1};
     PLAN(f);
     assert_actions(p, "Record");
@@ -348,7 +348,7 @@ static void changed_limits_are_sent_by_a_size_message(void **state)
     struct fix f;
 
     fix_elastic(&f);
-    f.c.max_replicas = 16;
+    f.c.limits.max = 16;
     PLAN(f);
     assert_actions(p, "Record");
     assert_int_equal(p->record.size_members, 8);

@@ -112,7 +112,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     loop = loop_create(&err);
     object = json_loads("{\"metadata\": {\"name\": \"x\", \"namespace\": \"ns\", \"uid\": \"u\", "
                         "\"resourceVersion\": \"1\", \"generation\": 1}, "
-                        "\"spec\": {\"replicas\": 2, \"maxReplicas\": 8}}",
+                        "\"spec\": {\"replicas\": 2, \"applicationLimits\": {\"max\": 8}}}",
                         0, NULL);
     if (!loop || !object)
         abort();

@@ -64,13 +64,13 @@ static int end(void **state)
 
 static void a_change_of_the_size_builds_no_object(void **state)
 {
-    static const char *const sizes[] = {"replicas", "minReplicas", "maxReplicas"};
     struct fix *f = *state;
     struct wanted before = f->w;
 
     assert_false(refresh(f));
-    for (size_t i = 0; i < 3; i++)
-        json_object_set_new(spec_of(f), sizes[i], json_integer(5));
+    json_object_set_new(spec_of(f), "replicas", json_integer(5));
+    json_object_set_new(spec_of(f), "applicationLimits",
+                        json_pack("{s:i, s:i}", "min", 5, "max", 5));
     json_object_set_new(spec_of(f), "suspend", json_true());
     json_object_set_new(json_object_get(f->object, "metadata"), "generation", json_integer(2));
     json_object_set_new(f->object, "status", json_pack("{s:i}", "replicas", 2));

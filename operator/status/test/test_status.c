@@ -611,7 +611,7 @@ static void requests_of_applications_give_events(void **state)
 
     fix_settled(&f);
     struct cluster_grants *g = &f.c.record.grants;
-    f.c.max_replicas = 9;
+    f.c.limits.max = 9;
     json_t *a = build(&f, NULL);
     *g = (struct cluster_grants){.seen = 1, .nrunning = 1, .running = {{1, true, 1}}};
     fix_wire(&f, 9);
