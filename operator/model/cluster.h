@@ -60,9 +60,10 @@ struct cluster_drain {
     int64_t deadline_s; /* -1: none */
 };
 
-struct cluster_update {       /* spec.update */
+struct cluster_update {       /* spec.updateStrategy */
     bool on_delete;           /* a user deletes the pods, the operator does not */
-    uint32_t max_unavailable; /* members, at least 1 */
+    bool percent;             /* of the members */
+    uint32_t max_unavailable; /* members or percent, at least 1 */
 };
 
 /* Seconds for which both authorities are trusted, before and after the new one issues. */
@@ -232,6 +233,10 @@ const char *cluster_phase_name(enum cluster_phase p); /* "Recorded", … */
 const char *cluster_drain_mode_name(enum api_drain_mode m);
 /* The body of PUT /v1/campaigns/{id}; the caller frees it with api_campaign_request_free(). */
 void cluster_campaign_request(const struct cluster_campaign *c, struct api_campaign_request *out);
+
+/* How many of so many members may be missing during an update. A percentage is rounded down, but
+ * the number is at least 1, as the controllers of Deployments and StatefulSets do it. */
+uint32_t cluster_update_bound(const struct cluster_update *u, uint32_t members);
 
 /* The name of the cluster in certificates: "namespace/name", or the uid if that is longer than 64
  * bytes, the bound of a field (X.520). On the heap. */

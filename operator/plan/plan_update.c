@@ -7,11 +7,11 @@
  * anew.
  *
  * Invariants: the head has released a daemon before its running pod is deleted, so no job is lost;
- * with the members that are not wired at most spec.update.maxUnavailable are missing, so a new pod
- * that does not get well stops the update. Only a pod whose template the user has changed is
- * replaced, not one that a newer operator would make differently. The head's pod is the last one:
- * its members have shown that the template works, and keep its records. It is deleted when no job
- * has run for a while that its end would end, unless the user forbids to evict it.
+ * with the members that are not wired at most maxUnavailable of spec.updateStrategy are missing, so
+ * a new pod that does not get well stops the update. Only a pod whose template the user has changed
+ * is replaced, not one that a newer operator would make differently. The head's pod is the last
+ * one: its members have shown that the template works, and keep its records. It is deleted when no
+ * job has run for a while that its end would end, unless the user forbids to evict it.
  *
  * Failures: while the head cannot be reached nothing is replaced. A scale-down, a corrected spec
  * and another drain policy cancel the campaign while it drains. */
@@ -60,6 +60,7 @@ static bool may_leave(const struct draft *d, uint32_t vpid)
 void plan_update(struct draft *d)
 {
     uint32_t missing, last = d->p->target, first;
+    uint32_t allowed = cluster_update_bound(&d->in->cluster->update, d->p->target);
 
     if (d->in->head.link != PLAN_LINK_UP || d->members != d->p->target ||
         !d->in->child[CLUSTER_MEMBER_SET].current || plan_rejected_lately(d) ||
@@ -68,11 +69,10 @@ void plan_update(struct draft *d)
     while (last > 0 && !may_leave(d, last))
         last--;
     missing = count_unavailable(d);
-    if (last == 0 || missing >= d->in->cluster->update.max_unavailable)
+    if (last == 0 || missing >= allowed)
         return;
     first = last;
-    while (first > 1 && last - first + 1 + missing < d->in->cluster->update.max_unavailable &&
-           may_leave(d, first - 1))
+    while (first > 1 && last - first + 1 + missing < allowed && may_leave(d, first - 1))
         first--;
     plan_open_campaign(d, CLUSTER_UPDATE, first, last);
 }

@@ -152,10 +152,11 @@ static bool update_goes_on(const struct facts *f, struct verdict *v)
         if (!plan_awaits_update(f->in, &f->in->pods[i]))
             continue;
         FREE_AUTO char *updated = text_updated(f);
-        *v = status_verdict(STATUS_TRUE, REASON_UPDATING,
-                            xasprintf("%s, %u are wired. The next is replaced when at most "
-                                      "spec.update.maxUnavailable are missing.",
-                                      updated, f->wired));
+        *v = status_verdict(
+            STATUS_TRUE, REASON_UPDATING,
+            xasprintf("%s, %u are wired. The next is replaced when at most "
+                      "spec.updateStrategy.rollingUpdate.maxUnavailable are missing.",
+                      updated, f->wired));
         return true;
     }
     return false;

@@ -348,7 +348,7 @@ has_image() { [ "$(image_of "$1" 2> /dev/null)" = "$2" ]; }
 
 @test "rolling update: OnDelete, a running pod keeps its image until it is deleted, and the status says so" {
     running 1
-    kn patch dvm x --type merge -p '{"spec": {"update": {"type": "OnDelete"}}}' >&2
+    kn patch dvm x --type merge -p '{"spec": {"updateStrategy": {"type": "OnDelete"}}}' >&2
     becomes '{.status.replicas}' 1
     runs x-1
     runs x-head-0

@@ -32,6 +32,10 @@ END
     refused x '{"image": ""}' "at least 1 chars"
     refused x '{"replicas": 4, "applicationLimits": {"min": 5}}' "applicationLimits.min must be at most replicas"
     refused x '{"applicationLimits": {"max": 0}}' "applicationLimits.max must be at least replicas"
+    refused x '{"update": {"maxUnavailable": 1}}' "update is called updateStrategy"
+    for value in 0 '"0%"' '"101%"' '"5"'; do
+        refused x "{\"updateStrategy\": {\"rollingUpdate\": {\"maxUnavailable\": $value}}}" rollingUpdate.maxUnavailable
+    done
     refused x '{"minReplicas": 0}' "minReplicas is called applicationLimits.min"
     refused x '{"maxReplicas": 4}' "maxReplicas is called applicationLimits.max"
     refused x '{"faults": {"linkGraceSeconds": 0}}' "greater than or equal to 1"

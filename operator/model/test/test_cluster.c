@@ -81,10 +81,19 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
                         "spec.head.storage.claimName must be a string");
     assert_spec_refused("{\"drain\": {\"mode\": \"Never\"}}", "drain.mode is \"Never\"");
     assert_spec_refused("{\"drain\": {\"deadlineSeconds\": -1}}", "drain.deadlineSeconds is -1");
-    assert_spec_refused("{\"update\": 5}", "spec.update must be an object");
-    assert_spec_refused("{\"update\": {\"type\": \"Recreate\"}}",
-                        "spec.update.type is \"Recreate\", it must be RollingUpdate or OnDelete");
-    assert_spec_refused("{\"update\": {\"maxUnavailable\": 0}}", "spec.update.maxUnavailable is 0");
+    assert_spec_refused("{\"updateStrategy\": 5}", "spec.updateStrategy must be an object");
+    assert_spec_refused(
+        "{\"updateStrategy\": {\"type\": \"Recreate\"}}",
+        "spec.updateStrategy.type is \"Recreate\", it must be RollingUpdate or OnDelete");
+    static const char *const numbers[] = {"0",        "\"0%\"", "\"101%\"", "\"1000%\"",
+                                          "\"-1%\"",  "\"5\"",  "\"%\"",    "\"01%\"",
+                                          "\"1.5%\"", "\"\"",   "\"5%%\"",  "true"};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        FREE_AUTO char *spec = xasprintf(
+            "{\"updateStrategy\": {\"rollingUpdate\": {\"maxUnavailable\": %s}}}", numbers[i]);
+
+        assert_spec_refused(spec, "spec.updateStrategy.rollingUpdate.maxUnavailable");
+    }
     assert_spec_refused("{\"faults\": 5}", "spec.faults must be an object");
     assert_spec_refused("{\"faults\": {\"nodeLost\": \"Forget\"}}",
                         "spec.faults.nodeLost is \"Forget\", it must be Replace or Wait");
@@ -281,6 +290,32 @@ static void many_targets_are_a_range_and_few_are_a_list_too(void **state)
     }
 }
 
+/* Rounded down, and at least one, as Kubernetes does for Deployments and StatefulSets. */
+static void a_percentage_of_the_members_is_rounded_down(void **state)
+{
+    static const struct {
+        const char *value;
+        uint32_t members, want;
+    } rows[] = {{"1", 0, 1},      {"7", 4, 7},       {"\"25%\"", 8, 2},  {"\"25%\"", 7, 1},
+                {"\"1%\"", 4, 1}, {"\"50%\"", 0, 1}, {"\"100%\"", 9, 9}, {"\"99%\"", 65535, 64879}};
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        FREE_AUTO char *text =
+            xasprintf("{" META ", \"spec\": {\"updateStrategy\": {\"rollingUpdate\": "
+                      "{\"maxUnavailable\": %s}}}}",
+                      rows[i].value);
+        json_t *o = parse(text);
+        struct cluster c;
+        struct err err = {0};
+
+        assert_int_equal(cluster_decode(o, &c, &err), 0);
+        assert_int_equal(cluster_decode_spec(o, &c, &err), 0);
+        assert_int_equal(cluster_update_bound(&c.update, rows[i].members), rows[i].want);
+        cluster_free(&c);
+        json_decref(o);
+    }
+}
+
 static void a_whole_spec_is_decoded(void **state)
 {
     json_t *o = parse("{" META ", \"spec\": {\"replicas\": 5, \"applicationLimits\": {\"min\": 0, "
@@ -288,8 +323,8 @@ static void a_whole_spec_is_decoded(void **state)
                       "\"slotsPerDaemon\": 2, \"image\": \"i\", \"head\": {\"slots\": 1, "
                       "\"resources\": {\"limits\": {\"cpu\": 1}}}, \"drain\": {\"mode\": \"Kill\", "
                       "\"deadlineSeconds\": 9}, \"faults\": {\"silenceSeconds\": 20, "
-                      "\"headAbsenceSeconds\": 60}, \"update\": {\"type\": \"OnDelete\", "
-                      "\"maxUnavailable\": 3}, \"template\": {\"spec\": {}}}}");
+                      "\"headAbsenceSeconds\": 60}, \"updateStrategy\": {\"type\": \"OnDelete\"}, "
+                      "\"template\": {\"spec\": {}}}}");
     struct cluster c;
     struct err err = {0};
 
@@ -307,7 +342,7 @@ static void a_whole_spec_is_decoded(void **state)
     assert_int_equal(c.faults.silence_ms, 20000);
     assert_int_equal(c.faults.head_absence_ms, 60000);
     assert_true(c.update.on_delete);
-    assert_int_equal(c.update.max_unavailable, 3);
+    assert_int_equal(cluster_update_bound(&c.update, 100), 1);
     assert_int_equal(c.generation, 3);
     assert_int_equal(c.limits.min, 0);
     assert_int_equal(c.limits.max, 9);
@@ -473,6 +508,7 @@ int main(void)
         cmocka_unit_test(a_last_campaign_that_cannot_be_read_is_none),
         cmocka_unit_test(metadata_and_conditions_are_decoded_without_the_record),
         cmocka_unit_test(many_targets_are_a_range_and_few_are_a_list_too),
+        cmocka_unit_test(a_percentage_of_the_members_is_rounded_down),
         cmocka_unit_test(a_whole_spec_is_decoded),
         cmocka_unit_test(security_disruption_manager_and_storage_are_decoded),
         cmocka_unit_test(a_record_survives_encoding_and_decoding),

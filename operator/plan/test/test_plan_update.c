@@ -54,6 +54,16 @@ static void as_many_as_may_be_unavailable_leave_at_once(void **state)
     assert_update(q, 8, 8);
 }
 
+static void a_percentage_is_one_of_the_members_of_the_size(void **state)
+{
+    struct fix f;
+
+    fix_outdated(&f, 49);
+    f.c.update.percent = true;
+    PLAN(f);
+    assert_update(p, 6, 8);
+}
+
 static void members_that_are_missing_count_as_unavailable(void **state)
 {
     struct fix f;
@@ -359,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_head_that_nobody_changed_or_that_the_user_keeps_is_not_replaced),
         cmocka_unit_test(the_highest_member_with_an_old_template_is_the_first),
         cmocka_unit_test(as_many_as_may_be_unavailable_leave_at_once),
+        cmocka_unit_test(a_percentage_is_one_of_the_members_of_the_size),
         cmocka_unit_test(members_that_are_missing_count_as_unavailable),
         cmocka_unit_test(a_lost_daemon_with_an_old_template_does_not_hold_up_its_own_replacement),
         cmocka_unit_test(no_update_begins_without_cause_head_or_the_whole_size),
