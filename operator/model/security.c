@@ -10,15 +10,18 @@
 
 static int decode_user(const json_t *security, int64_t *out, struct err *err)
 {
-    const char *path = "spec.security.runAsUser", *word = NULL;
+    const char *from = NULL;
 
     *out = CLUSTER_USER_DEFAULT;
-    if (!json_is_string(json_object_get(security, "runAsUser")))
-        return field_int(security, path, 1, UID_MAX, out, err);
-    if (field_str(security, path, 64, &word, err))
+    if (field_int(security, "spec.security.runAsUser", 1, UID_MAX, out, err) ||
+        field_str(security, "spec.security.userFrom", 64, &from, err))
         return -1;
-    if (strcmp(word, "FromNamespace") != 0)
-        return err_set(err, "%s is \"%s\", it must be a number or FromNamespace", path, word);
+    if (!from || strcmp(from, "Spec") == 0)
+        return 0;
+    if (strcmp(from, "Namespace") != 0)
+        return err_set(err, "spec.security.userFrom is \"%s\", it must be Spec or Namespace", from);
+    if (*out != CLUSTER_USER_DEFAULT)
+        return err_set(err, "spec.security.runAsUser is only possible with userFrom Spec");
     *out = CLUSTER_USER_OF_NAMESPACE;
     return 0;
 }

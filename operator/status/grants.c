@@ -49,6 +49,20 @@ static json_t *encode_owner(const struct api_campaign *c, uint64_t number)
                      (json_int_t)c->targets[0], "last", (json_int_t)c->targets[c->ntargets - 1]);
 }
 
+static const json_t *find_number(const json_t *list, json_int_t number)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach((json_t *)list, i, one)
+    {
+        if (json_integer_value(json_object_get(one, "number")) == number)
+            return one;
+    }
+    return NULL;
+}
+
+/* The numbers are keys of the list: the API server would refuse a status with one of them twice. */
 static json_t *list_owners(const struct api_dvm *v)
 {
     json_t *list = json_array();
@@ -59,7 +73,8 @@ static json_t *list_owners(const struct api_dvm *v)
         bool runs = !api_phase_terminal(c->phase);
         bool extended = c->kind == API_KIND_GROW && c->phase == API_PHASE_COMPLETE;
 
-        if (number && (runs || (extended && is_held(v, c))))
+        if (number && (runs || (extended && is_held(v, c))) &&
+            !find_number(list, (json_int_t)number))
             json_array_append_new(list, encode_owner(c, number));
     }
     return list;
@@ -74,19 +89,6 @@ void status_put_owners(json_t *status, const struct plan_input *in)
     if (grants && !in->cluster->suspend && json_array_size(list))
         json_object_set(grants, "owners", list);
     json_decref(list);
-}
-
-static const json_t *find_number(const json_t *list, json_int_t number)
-{
-    const json_t *one;
-    size_t i;
-
-    json_array_foreach((json_t *)list, i, one)
-    {
-        if (json_integer_value(json_object_get(one, "number")) == number)
-            return one;
-    }
-    return NULL;
 }
 
 /* "Rank 0 of job x@1"; on the heap. */

@@ -86,13 +86,14 @@ static bool is_shown(const struct plan_input *in, const struct api_campaign *c)
     return (old && !is_ended(old)) || has_text(in->news.releases, c->id);
 }
 
+/* The ids are keys of the list: the API server would refuse a status with one of them twice. */
 static json_t *list_releases(const struct plan_input *in)
 {
     const struct api_dvm *v = in->head.view;
     json_t *list = json_array();
 
     for (size_t i = 0; v && i < v->ncampaigns && json_array_size(list) < CLUSTER_JOBS_MAX; i++) {
-        if (is_shown(in, &v->campaigns[i]))
+        if (is_shown(in, &v->campaigns[i]) && !find_by_id(list, v->campaigns[i].id))
             json_array_append_new(list, encode_release(&v->campaigns[i]));
     }
     return list;

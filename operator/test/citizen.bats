@@ -57,16 +57,16 @@ dry_pod() {
     appears sts/x-head
 }
 
-@test "the user of the pods is that of the spec; FromNamespace names none" {
+@test "the user of the pods is that of the spec; with userFrom Namespace they name none" {
     start_operator
     make_cluster 1
     becomes '{.spec.template.spec.securityContext.runAsUser}' 65532 sts/x
     kn patch dvm x --type merge -p '{"spec": {"security": {"runAsUser": 1000700000}}}' >&2
     becomes '{.spec.template.spec.securityContext.fsGroup}' 1000700000 sts/x-head
     becomes '{.spec.template.spec.securityContext.runAsUser}' 1000700000 sts/x
-    make_cluster 1 '"security": {"runAsUser": "FromNamespace"}'
+    kn patch dvm x --type merge -p '{"spec": {"security": {"runAsUser": null, "userFrom": "Namespace"}}}' >&2
     until_true 30 names_no_user
-    for value in '"root"' 0; do
+    for value in '"root"' 0 5; do # 5: only with userFrom Spec
         run kn patch dvm x --type merge -p "{\"spec\": {\"security\": {\"runAsUser\": $value}}}"
         [ "$status" -ne 0 ]
     done

@@ -59,8 +59,11 @@ static void a_spec_with_a_wrong_field_is_refused_with_its_path(void **state)
                         "spec.applicationLimits.max is 65536");
     assert_spec_refused("{\"slotsPerDaemon\": 0}", "spec.slotsPerDaemon is 0");
     assert_spec_refused("{\"security\": {\"runAsUser\": 0}}", "spec.security.runAsUser is 0");
-    assert_spec_refused("{\"security\": {\"runAsUser\": \"root\"}}",
-                        "spec.security.runAsUser is \"root\"");
+    assert_spec_refused("{\"security\": {\"runAsUser\": \"root\"}}", "spec.security.runAsUser");
+    assert_spec_refused("{\"security\": {\"userFrom\": \"Node\"}}",
+                        "spec.security.userFrom is \"Node\"");
+    assert_spec_refused("{\"security\": {\"userFrom\": \"Namespace\", \"runAsUser\": 5}}",
+                        "spec.security.runAsUser is only possible with userFrom Spec");
     assert_spec_refused("{\"security\": {\"authorityRevision\": -1}}",
                         "spec.security.authorityRevision is -1");
     assert_spec_refused("{\"security\": {\"overlapSeconds\": 1}}",
@@ -471,7 +474,7 @@ static void security_disruption_manager_and_storage_are_decoded(void **state)
         parse("{\"metadata\": {\"name\": \"x\", \"namespace\": \"n\", \"uid\": \"u\", "
               "\"resourceVersion\": \"7\", \"labels\": {\"kueue.x-k8s.io/queue-name\": \"q\"}, "
               "\"annotations\": {\"dvm.openpmix.io/dry-run\": \"skip\"}}, "
-              "\"spec\": {\"security\": {\"runAsUser\": \"FromNamespace\", "
+              "\"spec\": {\"security\": {\"userFrom\": \"Namespace\", "
               "\"authorityRevision\": 3, \"issuerRef\": {\"name\": \"i\"}}, "
               "\"disruption\": {\"maxUnavailable\": 0}, \"managedBy\": \"other/one\", "
               "\"head\": {\"storage\": {\"claimName\": \"x-1.records\"}}}}");
