@@ -32,6 +32,14 @@ END
     refused x '{"image": ""}' "at least 1 chars"
     refused x '{"replicas": 4, "applicationLimits": {"min": 5}}' "applicationLimits.min must be at most replicas"
     refused x '{"applicationLimits": {"max": 0}}' "applicationLimits.max must be at least replicas"
+    refused x '{"drain": {"mode": "Kill", "deadlineSeconds": 5}}' "deadlineSeconds is only possible with mode Wait"
+    refused x '{"updateStrategy": {"type": "OnDelete", "rollingUpdate": {"maxUnavailable": 2}}}' \
+        "rollingUpdate is only possible with type RollingUpdate"
+    refused x '{"security": {"userFrom": "Namespace", "runAsUser": 5}}' "runAsUser is only possible with userFrom Spec"
+    refused x '{"security": {"issuerRef": {"name": "i"}, "authorityRevision": 1}}' \
+        "authorityRevision is only possible without issuerRef"
+    refused x '{"security": {"issuerRef": {"name": "i"}, "overlapSeconds": 60}}' \
+        "overlapSeconds is only possible without issuerRef"
     refused x '{"update": {"maxUnavailable": 1}}' "update is called updateStrategy"
     for value in 0 '"0%"' '"101%"' '"5"'; do
         refused x "{\"updateStrategy\": {\"rollingUpdate\": {\"maxUnavailable\": $value}}}" rollingUpdate.maxUnavailable
