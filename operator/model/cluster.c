@@ -47,7 +47,8 @@ static void spec_defaults(struct cluster *c)
     free_ptr(&c->head_claim);
     json_decref(c->template);
     json_decref(c->head_resources);
-    c->template = c->head_resources = NULL;
+    json_decref(c->head_template);
+    c->template = c->head_resources = c->head_template = NULL;
 }
 
 static int need_str(const json_t *meta, const char *path, char **out, struct err *err)
@@ -129,30 +130,30 @@ int cluster_decode(const json_t *object, struct cluster *out, struct err *err)
 }
 
 /* A user may change the daemon's container, but not the fields that the operator relies on. */
-static int check_template(const json_t *template, struct err *err)
+static int check_template(const json_t *template, const char *path, struct err *err)
 {
     static const char *const fixed[] = {"command", "args", "image"};
     const json_t *spec = NULL, *meta = NULL, *c;
     size_t i;
 
-    if (field_object(template, "template.spec", &spec, err) ||
-        field_object(template, "template.metadata", &meta, err))
-        return -1;
+    if (field_object(template, "spec", &spec, err) ||
+        field_object(template, "metadata", &meta, err))
+        return err_wrap(err, "%s", path);
     const json_t *containers = json_object_get(spec, "containers");
     if (containers && !json_is_array(containers))
-        return err_set(err, "spec.template.spec.containers must be a list");
+        return err_set(err, "%s.spec.containers must be a list", path);
     json_array_foreach((json_t *)containers, i, c)
     {
         const char *name = json_string_value(json_object_get(c, "name"));
 
         if (!name)
-            return err_set(err, "spec.template.spec.containers[%zu] has no name", i);
+            return err_set(err, "%s.spec.containers[%zu] has no name", path, i);
         for (size_t k = 0; strcmp(name, "prted") == 0 && k < sizeof(fixed) / sizeof(*fixed); k++) {
             if (json_object_get(c, fixed[k]))
                 return err_set(err,
-                               "spec.template.spec.containers[%zu].%s: the daemon's container "
-                               "cannot have one here%s",
-                               i, fixed[k], k == 2 ? "; use spec.image" : "");
+                               "%s.spec.containers[%zu].%s: the daemon's container cannot have "
+                               "one here%s",
+                               path, i, fixed[k], k == 2 ? "; use spec.image" : "");
         }
     }
     return 0;
@@ -195,17 +196,20 @@ static int decode_storage(const json_t *head, char **claim, struct err *err)
 
 static int decode_head(const json_t *spec, struct cluster *c, struct err *err)
 {
-    const json_t *head = NULL, *resources = NULL;
+    const json_t *head = NULL, *resources = NULL, *template = NULL;
     int64_t slots = 0;
 
     if (field_object(spec, "spec.head", &head, err))
         return -1;
     if (field_int(head, "spec.head.slots", 0, CLUSTER_SLOTS_MAX, &slots, err) ||
         field_object(head, "spec.head.resources", &resources, err) ||
+        field_object(head, "spec.head.template", &template, err) ||
+        check_template(template, "spec.head.template", err) ||
         decode_storage(head, &c->head_claim, err))
         return -1;
     c->head_slots = (uint32_t)slots;
     c->head_resources = resources ? json_deep_copy(resources) : NULL;
+    c->head_template = template ? json_deep_copy(template) : NULL;
     return 0;
 }
 
@@ -264,7 +268,7 @@ static int decode_spec(const json_t *object, struct cluster *c, struct err *err)
         return -1;
     if (image && !*image)
         return err_set(err, "spec.image is empty");
-    if (template && check_template(template, err))
+    if (check_template(template, "spec.template", err))
         return -1;
     c->replicas = (uint32_t)replicas;
     c->slots = (uint32_t)slots;

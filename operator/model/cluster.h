@@ -184,6 +184,7 @@ struct cluster {
     json_t *template; /* NULL: none */
     uint32_t head_slots;
     json_t *head_resources; /* NULL: none */
+    json_t *head_template;  /* merged over `template` for the head's pod; NULL: none */
     char *head_claim;       /* PersistentVolumeClaim for the head's records; NULL: none */
     struct cluster_drain drain;
     struct cluster_update update;

@@ -6,8 +6,8 @@
  * metadata and spec, for a StatefulSet.
  *
  * Order: the operator's own spec; over it the user's template (objects_merge()); the head's
- * resources; the size of /dev/shm. The user's resources for the daemon's container apply
- * to members only.
+ * resources and the head's own template; the size of /dev/shm. The resources of the daemon's
+ * container in the common template apply to members only.
  *
  * Invariants: equal input gives an equal template, since a changed one outdates all pods; the
  * annotation OBJECTS_SPEC says whether the spec was changed or the operator's release. That of a
@@ -331,31 +331,36 @@ char *objects_spec_print(const struct cluster *c)
     return print_parts(o);
 }
 
+/* The users' metadata of this kind; the later one is merged over the earlier. NULL: none. */
+static const json_t *users_words(const json_t *template, const char *kind)
+{
+    return json_object_get(json_object_get(template, "metadata"), kind);
+}
+
 /* The user's annotations are added to ours and replace the choice of the default container. */
-static json_t *pod_annotations(const struct cluster *c, enum api_role role, const json_t *user)
+static json_t *pod_annotations(const struct cluster *c, enum api_role role)
 {
     FREE_AUTO char *print =
         role == API_ROLE_MEMBER ? objects_spec_print(c) : print_parts(common_parts(c));
     json_t *o = json_pack("{s:s}", DEFAULT_CONTAINER, OBJECTS_CONTAINER);
 
-    objects_merge(o, user);
+    objects_merge(o, users_words(c->template, "annotations"));
+    if (role == API_ROLE_HEAD)
+        objects_merge(o, users_words(c->head_template, "annotations"));
     json_object_set_new(o, OBJECTS_SPEC, json_string(print));
     return o;
 }
 
 static json_t *pod_metadata(const struct cluster *c, enum api_role role)
 {
-    json_t *meta = json_pack("{s:{}}", "labels");
-    json_t *own = objects_labels(c, role);
-    const json_t *user = json_object_get(c->template, "metadata");
+    json_t *labels = json_object(), *own = objects_labels(c, role);
 
-    if (json_object_get(user, "labels"))
-        json_object_update(json_object_get(meta, "labels"), json_object_get(user, "labels"));
-    json_object_update(json_object_get(meta, "labels"), own);
+    objects_merge(labels, users_words(c->template, "labels"));
+    if (role == API_ROLE_HEAD)
+        objects_merge(labels, users_words(c->head_template, "labels"));
+    json_object_update(labels, own);
     json_decref(own);
-    json_object_set_new(meta, "annotations",
-                        pod_annotations(c, role, json_object_get(user, "annotations")));
-    return meta;
+    return json_pack("{s:o, s:o}", "labels", labels, "annotations", pod_annotations(c, role));
 }
 
 json_t *objects_pod(const struct cluster *c, enum api_role role, const char *image)
@@ -363,8 +368,8 @@ json_t *objects_pod(const struct cluster *c, enum api_role role, const char *ima
     bool head = role == API_ROLE_HEAD;
     json_t *spec = pod_spec(c, role, image);
     json_t *user = template_for(c, head);
-
-    bool sized = replaces_shm(user);
+    const json_t *over = head ? json_object_get(c->head_template, "spec") : NULL;
+    bool sized = replaces_shm(user) || replaces_shm(over);
 
     if (user)
         objects_merge(spec, user);
@@ -372,8 +377,9 @@ json_t *objects_pod(const struct cluster *c, enum api_role role, const char *ima
     if (head && c->head_resources) {
         json_t *first = json_array_get(json_object_get(spec, "containers"), 0);
 
-        json_object_set(first, "resources", c->head_resources);
+        json_object_set_new(first, "resources", json_deep_copy(c->head_resources));
     }
+    objects_merge(spec, over);
     if (!sized)
         size_shm(spec);
     return json_pack("{s:o, s:o}", "metadata", pod_metadata(c, role), "spec", spec);

@@ -43,13 +43,13 @@ static char *probe_key(const struct run *run)
     const char *image = c->image ? c->image : run->e->r->o.default_image;
     bool head = run->action->child == CLUSTER_HEAD_SET;
     FREE_AUTO char *print = objects_spec_print(c);
-    FREE_AUTO char *resources = head && c->head_resources
-                                    ? json_dumps(c->head_resources, JSON_COMPACT | JSON_SORT_KEYS)
-                                    : NULL;
+    json_t *own = json_pack("{s:O*, s:O*}", "resources", head ? c->head_resources : NULL,
+                            "template", head ? c->head_template : NULL);
+    FREE_AUTO char *parts = json_dumps(own, JSON_COMPACT | JSON_SORT_KEYS);
 
+    json_decref(own);
     return xasprintf("%s %s %s %s %u %s %s", c->ns, head ? "head" : "member", image, print,
-                     head ? c->head_slots : 0, head && c->head_claim ? c->head_claim : "",
-                     resources ? resources : "");
+                     head ? c->head_slots : 0, head && c->head_claim ? c->head_claim : "", parts);
 }
 
 static void make_room(struct reconciler *r)

@@ -384,17 +384,23 @@ static void report_unreadable(struct run *run, const json_t *object, const char 
     write_status(run);
 }
 
+static int check_template(const json_t *template, const char *path, bool restricted,
+                          struct err *err)
+{
+    if (policy_check_always(template, path, err))
+        return -1;
+    return restricted ? policy_check(template, path, err) : 0;
+}
+
 /* Decodes the spec, and checks it against what the administrator allows. */
 static int decode_allowed(struct run *run, const json_t *object, struct err *err)
 {
     static const struct issuers usual = {.n = 0};
-    static const char path[] = "spec.template";
     const struct reconciler_opts *o = &run->e->r->o;
 
     if (cluster_decode_spec(object, &run->c, err) ||
-        policy_check_always(run->c.template, path, err))
-        return -1;
-    if (o->restricted && policy_check(run->c.template, path, err))
+        check_template(run->c.template, "spec.template", o->restricted, err) ||
+        check_template(run->c.head_template, "spec.head.template", o->restricted, err))
         return -1;
     return issuers_check(o->issuers ? o->issuers : &usual, &run->c.security.issuer, err);
 }

@@ -73,6 +73,20 @@ dry_pod() {
 }
 names_no_user() { [ "$(kn get sts x -o json | jq -c '.spec.template.spec.securityContext | keys')" = '["runAsNonRoot","seccompProfile"]' ]; }
 
+@test "spec.head.template changes the head's set alone" {
+    start_operator
+    make_cluster 1
+    appears sts/x
+    before=$(kn get sts x -o jsonpath='{.metadata.generation}')
+    kn patch dvm x --type merge -p '{"spec": {"head": {"template": {"spec": {"nodeSelector": {"pool": "stable"},
+        "tolerations": [{"key": "pool", "operator": "Exists"}]}}}}}' >&2
+    becomes '{.spec.template.spec.nodeSelector.pool}' stable sts/x-head
+    becomes '{.spec.template.spec.tolerations[*].key}' pool sts/x-head
+    kn patch dvm x --type merge -p '{"spec": {"head": {"template": {"spec": {"nodeSelectors": {}}}}}}' >&2
+    condition Progressing TemplateRefused
+    [ "$(kn get sts x -o jsonpath='{.metadata.generation}')" = "$before" ]
+}
+
 @test "the head has the volume that spec.head.storage names, and members do not" {
     start_operator
     make_cluster 1 '"head": {"storage": {"claimName": "records.x"}}'

@@ -103,6 +103,18 @@ judged() {
     appears sts/x
 }
 
+@test "what spec.head.template may not have is refused by the operator, with the field" {
+    start_operator
+    kn create -f - >&2 << 'END'
+{"apiVersion": "dvm.openpmix.io/v1alpha1", "kind": "DvmCluster", "metadata": {"name": "x"},
+ "spec": {"head": {"template": {"spec": {"hostPID": true}}}}}
+END
+    condition Progressing InvalidSpec
+    [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"spec.head.template"*hostPID* ]]
+    run kn get sts,services,secrets
+    [ "$output" = "No resources found in $ns namespace." ]
+}
+
 @test "with the policy \"any\" the operator applies the template, unless it breaks the daemons" {
     k label --overwrite namespace "$ns" pod-security.kubernetes.io/enforce=privileged >&2
     start_operator operator --template-policy any

@@ -136,6 +136,11 @@ static void a_template_may_not_change_the_daemons_command(void **state)
                         "use spec.image");
     assert_spec_refused("{\"template\": {\"spec\": {\"containers\": [{}]}}}", "has no name");
     assert_spec_refused("{\"template\": {\"spec\": {\"containers\": {}}}}", "must be a list");
+    assert_spec_refused("{\"head\": {\"template\": {\"spec\": {\"containers\": [{\"name\": "
+                        "\"prted\", \"image\": \"i\"}]}}}}",
+                        "spec.head.template.spec.containers[0].image");
+    assert_spec_refused("{\"head\": {\"template\": {\"spec\": []}}}", "spec.head.template: spec");
+    assert_spec_refused("{\"head\": {\"template\": 3}}", "spec.head.template must be an object");
 }
 
 static void assert_name(const char *name, bool fine)

@@ -74,7 +74,8 @@ static void check_cluster(const json_t *o)
         cluster_free(&c);
         return;
     }
-    if (cluster_decode_spec(o, &c, &err) || policy_check(c.template, "spec.template", &err)) {
+    if (cluster_decode_spec(o, &c, &err) || policy_check(c.template, "spec.template", &err) ||
+        policy_check(c.head_template, "spec.head.template", &err)) {
         must_have_reason(&err);
         json_decref(status_invalid(&c, status, err.msg, NOW_MS));
     }
