@@ -159,7 +159,7 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
     json_object_set_new(status, "desiredReplicas", json_integer(p->target));
     json_object_set_new(status, "selector", json_string(selector));
     json_object_set_new(status, "conditions", list);
-    return status;
+    return status_bound(status);
 }
 
 /* The old status with another Progressing. Takes v.message. */
@@ -180,7 +180,7 @@ static json_t *old_with(const struct cluster *c, const json_t *old_status, struc
     put_condition(list, c, "Progressing", v, now_ms);
     json_object_set_new(status, "conditions", list);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
-    return status;
+    return status_bound(status);
 }
 
 json_t *status_invalid(const struct cluster *c, const json_t *old_status, const char *message,

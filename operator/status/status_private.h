@@ -5,6 +5,13 @@
 
 #include "operator/status/status.h"
 
+/* Bounds of a status: bytes of its JSON, bytes of a text and of the message of a condition (the
+ * schema of the CRD has the same), ranks in all lists of jobs together. */
+#define STATUS_BYTES_MAX 65536
+#define STATUS_TEXT_MAX 1024
+#define STATUS_MESSAGE_MAX 2048
+#define STATUS_RANKS_MAX 256
+
 enum status_value { STATUS_FALSE, STATUS_TRUE, STATUS_UNKNOWN, STATUS_KEEP };
 
 /* A condition before it is encoded; `message` is owned. KEEP: as in the old status, if it was
@@ -47,6 +54,9 @@ bool status_release_runs(const struct facts *f, struct verdict *v);
 #define STATUS_OWNERS_MAX 64
 void status_put_owners(json_t *status, const struct plan_input *in);
 void status_grant_events(const struct status_sink *n, const json_t *before, const json_t *after);
+
+/* bound.c: a copy of the status within the bounds above. Takes `status`. */
+json_t *status_bound(json_t *status);
 
 /* conditions.c */
 struct verdict condition_available(const struct facts *f);

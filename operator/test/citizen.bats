@@ -73,6 +73,17 @@ dry_pod() {
 }
 names_no_user() { [ "$(kn get sts x -o json | jq -c '.spec.template.spec.securityContext | keys')" = '["runAsNonRoot","seccompProfile"]' ]; }
 
+@test "the API server takes the status of 65,535 members with the words of 64 campaigns, within 64 KiB" {
+    make -s -C "$repo" build/asan/operator/status/test/test_bounds >&2
+    BOUNDS_STATUS=$dir/status.json "$repo/build/asan/operator/status/test/test_bounds" >&2
+    make_cluster 65535
+    jq -c '{status: .}' "$dir/status.json" > "$dir/patch.json"
+    kn patch dvm x --subresource=status --type merge --patch-file "$dir/patch.json" >&2
+    kn get dvm x -o json | jq -cS .status > "$dir/kept.json"
+    diff <(jq -cS . "$dir/status.json") "$dir/kept.json" # no field is unknown
+    [ "$(wc -c < "$dir/kept.json")" -le 65537 ]
+}
+
 @test "spec.head.template changes the head's set alone" {
     start_operator
     make_cluster 1
