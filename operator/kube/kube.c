@@ -6,9 +6,15 @@
  *
  * States of a request: waiting, running, pausing before its next try, ended.
  *
+ * A try that is silent for longer than the server's pace allows (retry.c) is not given up: the next
+ * one is sent beside it, and the first answer counts. So a slow server is heard although a request
+ * that hangs is repeated early. Between two tries of a write that the server would refuse the
+ * second time its object is read (abandoned.c): if it holds what the write sets, that is the
+ * answer. If the reading is silent too, the write is repeated, which is safe.
+ *
  * Invariants: requests start in the order of their calls; at most 32 requests run, not counting
- * watches and those that pause; a request ends by its callback exactly once, and never inside
- * kube_request().
+ * watches and those that pause; a request has at most six tries, and a reading between each two; it
+ * ends by its callback exactly once, and never inside kube_request().
  *
  * Failures: an answer that is not a JSON object ends the request with status 0. After 401 the files
  * with the credentials are read again. When the queue is full, kube_request() fails. */
@@ -30,16 +36,28 @@
 #define BODY_MAX (64u << 20)
 #define LINE_MAX_BYTES (16u << 20)
 #define TIMEOUT_MS 30000
+#define PACE_LOOK_MS 1000
 
 enum state { WAITING, RUNNING, PAUSING };
+
+struct request;
+
+/* One HTTP call of a request. */
+struct call {
+    struct request *request;
+    struct http_call *http; /* NULL: it has ended */
+    uint64_t sent_ms;
+    bool look; /* reads the object of a write */
+    struct call *prev, *next;
+};
 
 struct request {
     struct kube *kube;
     enum state state;
     struct kube_try tried;
-    uint64_t sent_ms; /* of the present try */
     bool once;
-    struct loop_timer *pause; /* created when it is first needed */
+    bool look;               /* the next call reads the object of this write */
+    struct loop_timer *wait; /* a pause, or the limit of the newest call; created when needed */
     unsigned long id;
     enum kube_method method;
     char *name; /* "GET /api/...", for messages */
@@ -50,7 +68,8 @@ struct request {
     bool gated;
     uint64_t timeout_ms;
     uint64_t silence_ms;                                                 /* watches only; 0: none */
-    struct http_call *call;                                              /* NULL unless it runs */
+    struct call *calls;                                                  /* those without an end */
+    struct call *newest;                                                 /* NULL: it has ended */
     void (*on_event)(const char *type, const json_t *object, void *arg); /* watches only */
     kube_done_fn *on_done;
     void *arg;
@@ -69,6 +88,7 @@ struct kube {
     unsigned long next_id;
     struct kube_stats stats;
     struct kube_times times;
+    struct kube_pace pace;
 };
 
 static const char *const METHODS[KUBE_METHODS] = {"GET", "POST", "PUT", "PATCH", "DELETE", "WATCH"};
@@ -103,8 +123,6 @@ static void leave_state(struct request *r)
     struct kube *k = r->kube;
 
     if (r->state == RUNNING) {
-        http_cancel(r->call);
-        r->call = NULL;
         *(r->on_event ? &k->stats.watches_open : &k->stats.running) -= 1;
     } else if (r->state == WAITING) {
         DL_DELETE(k->waiting, r);
@@ -112,12 +130,28 @@ static void leave_state(struct request *r)
     }
 }
 
+static void call_free(struct call *c)
+{
+    struct request *r = c->request;
+
+    http_cancel(c->http);
+    if (r->newest == c)
+        r->newest = NULL;
+    DL_DELETE(r->calls, c);
+    free(c);
+}
+
 static void request_free(struct request *r)
 {
     struct kube *k = r->kube;
+    struct call *c, *tmp;
 
     leave_state(r);
-    loop_timer_destroy(r->pause);
+    DL_FOREACH_SAFE(r->calls, c, tmp)
+    {
+        call_free(c);
+    }
+    loop_timer_destroy(r->wait);
     HASH_DEL(k->requests, r);
     if (k->waiting)
         loop_timer_arm(k->pump, 0);
@@ -185,16 +219,13 @@ const char *kube_code_name(unsigned code)
     return CODES[code].name;
 }
 
-static void count_time(struct request *r, int status)
+static void count_time(struct kube *k, enum kube_method method, int status, uint64_t ms)
 {
-    uint64_t ms = span_ms(r->sent_ms, loop_now_ms(r->kube->loop));
     unsigned code = 0;
 
-    if (r->method == KUBE_WATCH || !r->sent_ms)
-        return;
     while (code < KUBE_CODES - 1 && CODES[code].status != status)
         code++;
-    struct kube_time *t = &r->kube->times.of[r->method][code];
+    struct kube_time *t = &k->times.of[method][code];
     t->n++;
     t->sum_ms += ms;
     for (unsigned i = 0; i < KUBE_BOUNDS; i++) {
@@ -205,16 +236,31 @@ static void count_time(struct request *r, int status)
     }
 }
 
-static void count_end(struct request *r, int status)
+static void count_end(struct kube *k, enum kube_method method, int status)
 {
-    struct kube_stats *s = &r->kube->stats;
+    struct kube_stats *s = &k->stats;
     unsigned class = (unsigned)status / 100;
 
-    count_time(r, status);
     s->requests++;
-    s->by_class[r->method][class < 6 ? class : 0]++;
+    s->by_class[method][class < 6 ? class : 0]++;
     if (status == 0 || status == 429 || status >= 500)
         s->failed++;
+}
+
+/* A refusal of a server that has too much to do says nothing about its pace. */
+static void count_call(const struct call *c, int status)
+{
+    struct request *r = c->request;
+    struct kube *k = r->kube;
+    enum kube_method method = c->look ? KUBE_GET : r->method;
+    uint64_t ms = (uint64_t)span_ms(c->sent_ms, loop_now_ms(k->loop));
+
+    count_end(k, method, status);
+    if (method == KUBE_WATCH)
+        return;
+    count_time(k, method, status, ms);
+    if (status > 0 && status != 429 && status < 500)
+        kube_pace_note(&k->pace, ms);
 }
 
 /* Must be the caller's last step: the callback may destroy the request's kube. */
@@ -223,7 +269,6 @@ static void request_end(struct request *r, int status, const json_t *body, const
     kube_done_fn *on_done = r->on_done;
     void *arg = r->arg;
 
-    count_end(r, status);
     if (status == 401)
         kube_config_distrust(r->kube->config);
     request_free(r);
@@ -260,42 +305,84 @@ static void set_refusal(struct request *r, int status, const json_t *body,
                  (int)(a->len < 200 ? a->len : 200), a->body);
 }
 
-static void on_pause_over(void *arg)
-{
-    struct request *r = arg;
-    struct kube *k = r->kube;
+static void on_wait_over(void *arg);
 
-    r->state = WAITING;
-    DL_APPEND(k->waiting, r);
-    k->stats.waiting++;
-    loop_timer_arm(k->pump, 0);
+static void arm_wait(struct request *r, uint64_t ms)
+{
+    if (!r->wait)
+        r->wait = loop_timer_create(r->kube->loop, on_wait_over, r);
+    loop_timer_arm(r->wait, ms);
 }
 
-/* True: the request is tried again later. */
-static bool pause_request(struct request *r, int status, uint64_t retry_after_ms)
+/* After a pause the write is repeated; if it may have been carried out, its object is read. */
+static void pause_request(struct request *r, int status, uint64_t retry_after_ms)
 {
     struct kube *k = r->kube;
 
-    if (r->once || r->on_event || !kube_retry_wanted(&r->tried, status))
-        return false;
-    count_end(r, status);
     k->stats.retries++;
     leave_state(r);
     r->state = PAUSING;
-    if (!r->pause)
-        r->pause = loop_timer_create(k->loop, on_pause_over, r);
-    loop_timer_arm(r->pause, kube_retry_pause_ms(&r->tried, retry_after_ms, backoff_dice()));
+    arm_wait(r, kube_retry_pause_ms(&r->tried, retry_after_ms, backoff_dice()));
     if (k->waiting)
         loop_timer_arm(k->pump, 0);
-    return true;
+}
+
+static bool is_repeated(const struct request *r)
+{
+    return r->tried.repeatable && !r->once && !r->on_event;
+}
+
+static bool needs_look(const struct request *r)
+{
+    FREE_AUTO char *path = kube_abandoned_path(r->method, r->path, r->body);
+
+    return path != NULL;
+}
+
+/* A failure that passes counts only of the newest call: the next one waits for that of the others
+ * already. */
+static void after_try(struct request *r, bool newest, int status, const struct http_answer *a,
+                      const json_t *body, const struct err *err)
+{
+    bool passes = !r->once && !r->on_event && kube_retry_passes(&r->tried, status);
+
+    if (passes && !newest)
+        return;
+    if (!passes || !kube_retry_left(&r->tried)) {
+        request_end(r, status, body, err);
+        return;
+    }
+    r->look = status == 0 && needs_look(r);
+    pause_request(r, status, a->retry_after_ms);
+}
+
+static void send_beside(struct request *r);
+
+/* The object of a write without an answer has been read, or not. */
+static void after_look(struct request *r, bool newest, int status, const struct http_answer *a,
+                       const json_t *body)
+{
+    if (status == 200 && kube_abandoned_held(r->path, r->body, body)) {
+        request_end(r, r->method == KUBE_POST ? 201 : 200, body, &(struct err){0});
+        return;
+    }
+    if (!newest)
+        return;
+    r->look = false;
+    if (kube_retry_passes(&r->tried, status))
+        pause_request(r, status, a->retry_after_ms);
+    else
+        send_beside(r);
 }
 
 static void on_answer(const struct http_answer *a, void *arg)
 {
-    struct request *r = arg;
+    struct call *c = arg;
+    struct request *r = c->request;
     struct err err = {0};
     int status = a->status;
     json_t *body = NULL;
+    bool look = c->look, newest = r->newest == c;
 
     if (status == 0)
         err_set(&err, "%s: %s", r->name, a->why);
@@ -307,8 +394,13 @@ static void on_answer(const struct http_answer *a, void *arg)
         err_wrap(&err, "%s", r->name);
         status = 0;
     }
-    if (!pause_request(r, status, a->retry_after_ms))
-        request_end(r, status, body, &err);
+    c->http = NULL;
+    count_call(c, status);
+    call_free(c);
+    if (look)
+        after_look(r, newest, status, a, body);
+    else
+        after_try(r, newest, status, a, body, &err);
     json_decref(body);
 }
 
@@ -322,12 +414,13 @@ static void watch_error(struct request *r, const json_t *object)
     if (code < 400 || code > 599)
         code = 500;
     err_code(&err, code, "%s: %s (%d)", r->name, message ? message : "error event", code);
+    count_end(r->kube, r->method, code);
     request_end(r, code, object, &err);
 }
 
 static void on_watch_line(char *line, size_t len, void *arg)
 {
-    struct request *r = arg;
+    struct request *r = ((struct call *)arg)->request;
     struct err err = {0};
 
     if (len == 0)
@@ -339,6 +432,7 @@ static void on_watch_line(char *line, size_t len, void *arg)
         err_set(&err, "an event lacks its type or its object");
     if (err.msg[0] || !type) {
         err_wrap(&err, "%s", r->name);
+        count_end(r->kube, r->method, 0);
         request_end(r, 0, NULL, &err);
     } else if (strcmp(type, "ERROR") == 0) {
         watch_error(r, object);
@@ -350,7 +444,7 @@ static void on_watch_line(char *line, size_t len, void *arg)
 
 static void on_watch_open(void *arg)
 {
-    struct request *r = arg;
+    struct request *r = ((struct call *)arg)->request;
 
     r->on_event("OPENED", NULL, r->arg);
 }
@@ -365,48 +459,118 @@ static void refresh_config(struct kube *k)
         log_warn("cannot read the credentials again, the old ones stay in use: %s", err.msg);
 }
 
-/* The request must be in `waiting`; -1: it still is. */
-static int request_send(struct request *r, struct err *err)
+static struct http_call *start_call(struct call *c, const char *path, const char *const *headers,
+                                    struct err *err)
+{
+    struct request *r = c->request;
+    struct kube *k = r->kube;
+    struct http_peer peer = kube_config_peer(k->config);
+    FREE_AUTO char *url = xasprintf("%s%s", k->config->base, path);
+    const char *body = c->look ? NULL : r->body;
+    struct http_call_opts o = {.method = r->on_event || c->look ? "GET" : METHODS[r->method],
+                               .url = url,
+                               .headers = headers,
+                               .body = body,
+                               .body_len = body ? strlen(body) : 0,
+                               .peer = &peer,
+                               .gate = r->gated && !c->look ? k->gate : NULL,
+                               .max_body = r->on_event ? LINE_MAX_BYTES : BODY_MAX,
+                               .timeout_ms = r->timeout_ms,
+                               .silence_ms = r->silence_ms,
+                               .on_line = r->on_event ? on_watch_line : NULL,
+                               .on_open = r->on_event ? on_watch_open : NULL,
+                               .on_end = on_answer,
+                               .arg = c};
+
+    return http_start(k->http, &o, err);
+}
+
+/* Waits for the newest call. The pace may change meanwhile, so it is looked at each second. */
+static void await_newest(struct request *r)
 {
     struct kube *k = r->kube;
+    uint64_t due_ms =
+        r->newest->sent_ms + kube_retry_limit_ms(&r->tried, r->newest->look, &k->pace);
+    uint64_t left_ms = (uint64_t)span_ms(loop_now_ms(k->loop), due_ms);
+
+    if (left_ms)
+        arm_wait(r, left_ms < PACE_LOOK_MS ? left_ms : PACE_LOOK_MS);
+    else
+        send_beside(r);
+}
+
+/* Starts the next call of the request: a try, or a reading. */
+static int send_call(struct request *r, struct err *err)
+{
+    struct kube *k = r->kube;
+    FREE_AUTO char *look = r->look ? kube_abandoned_path(r->method, r->path, r->body) : NULL;
     FREE_AUTO char *accept = xasprintf("Accept: %s", r->accept ? r->accept : "application/json");
     const char *headers[4] = {accept};
     FREE_AUTO char *type = NULL;
     FREE_AUTO char *auth = NULL;
     size_t n = 1;
 
-    r->tried.number++;
     refresh_config(k);
-    struct http_peer peer = kube_config_peer(k->config);
-    FREE_AUTO char *url = xasprintf("%s%s", k->config->base, r->path);
     if (k->config->token.text)
         auth = xasprintf("Authorization: Bearer %s", k->config->token.text);
-    if (r->body)
+    if (r->body && !look)
         type = xasprintf("Content-Type: %s", r->content_type);
     if (auth)
         headers[n++] = auth;
     if (type)
         headers[n++] = type;
-    struct http_call_opts o = {.method = r->on_event ? "GET" : METHODS[r->method],
-                               .url = url,
-                               .headers = headers,
-                               .body = r->body,
-                               .body_len = r->body ? strlen(r->body) : 0,
-                               .peer = &peer,
-                               .gate = r->gated ? k->gate : NULL,
-                               .max_body = r->on_event ? LINE_MAX_BYTES : BODY_MAX,
-                               .timeout_ms = r->on_event || r->once
-                                                 ? r->timeout_ms
-                                                 : kube_retry_timeout_ms(&r->tried, r->timeout_ms),
-                               .silence_ms = r->silence_ms,
-                               .on_line = r->on_event ? on_watch_line : NULL,
-                               .on_open = r->on_event ? on_watch_open : NULL,
-                               .on_end = on_answer,
-                               .arg = r};
-    r->call = http_start(k->http, &o, err);
-    if (!r->call)
+    r->tried.number += !look;
+    struct call *c = xcalloc(1, sizeof(*c));
+    *c = (struct call){.request = r, .look = look != NULL, .sent_ms = loop_now_ms(k->loop)};
+    DL_APPEND(r->calls, c);
+    c->http = start_call(c, look ? look : r->path, headers, err);
+    if (!c->http) {
+        call_free(c);
         return -1;
-    r->sent_ms = loop_now_ms(k->loop);
+    }
+    r->newest = c;
+    if (is_repeated(r) && (look || kube_retry_left(&r->tried)))
+        await_newest(r);
+    else if (r->wait)
+        loop_timer_disarm(r->wait);
+    return 0;
+}
+
+/* The newest call is silent, or has shown that the write is to be repeated. */
+static void send_beside(struct request *r)
+{
+    struct err err = {0};
+
+    r->kube->stats.retries++;
+    r->look = r->newest && !r->newest->look && needs_look(r);
+    if (send_call(r, &err) < 0) {
+        count_end(r->kube, r->method, 0);
+        request_end(r, 0, NULL, &err);
+    }
+}
+
+static void on_wait_over(void *arg)
+{
+    struct request *r = arg;
+    struct kube *k = r->kube;
+
+    if (r->state == RUNNING) {
+        await_newest(r);
+        return;
+    }
+    r->state = WAITING;
+    DL_APPEND(k->waiting, r);
+    k->stats.waiting++;
+    loop_timer_arm(k->pump, 0);
+}
+
+/* The request must be in `waiting`; -1: it still is. */
+static int request_send(struct request *r, struct err *err)
+{
+    struct kube *k = r->kube;
+
+    if (send_call(r, err) < 0)
+        return -1;
     DL_DELETE(k->waiting, r);
     k->stats.waiting--;
     r->state = RUNNING;
@@ -425,6 +589,7 @@ static void on_pump(void *arg)
         if (request_send(r, &err) < 0) {
             /* The callback may destroy the kube, so the pump sends the other requests in the next
              * turn. */
+            count_end(k, r->method, 0);
             request_end(r, 0, NULL, &err);
             return;
         }
@@ -513,6 +678,8 @@ unsigned long kube_watch(struct kube *k, const struct kube_stream *s,
     }
     struct request *r = request_create(k, KUBE_WATCH, s->path);
     r->timeout_ms = s->opening_ms ? s->opening_ms : TIMEOUT_MS;
+    if (r->timeout_ms < kube_pace_limit_ms(&k->pace))
+        r->timeout_ms = kube_pace_limit_ms(&k->pace);
     r->silence_ms = s->silence_ms;
     r->accept = s->accept;
     r->on_event = on_event;

@@ -30,12 +30,19 @@ struct kube *kube_create(struct loop *loop, struct kube_config *config, struct e
 void kube_destroy(struct kube *k);
 const char *kube_namespace(const struct kube *k);
 
-/* A request is tried up to five times. GET, PUT, PATCH, DELETE and repeatable POSTs are repeated
- * after 429, 500, 502 to 504, and without a whole answer; other POSTs after 429 only. Between two
- * tries there are 0.1 to 2 s, with jitter, and the time that the server asks for (Retry-After, at
- * most 30 s). A first try has 2 s, each further one twice the time, the last one the whole timeout.
+/* A request is tried up to six times. GET, PUT, PATCH, DELETE and repeatable POSTs are repeated
+ * after 429, 500, 502 to 504, and without a whole answer; other POSTs after 429 only. After a
+ * failure there are 0.1 to 2 s before the next try, with jitter, and the time that the server asks
+ * for (Retry-After, at most 30 s).
  *
- * A write whose answer was lost may be refused when it is repeated: 409 or 404 may mean success.
+ * A try that is silent for four times the server's smoothed answer time (1 to 30 s; 4 s before the
+ * first answer) is followed by the next one, and may still be answered until its timeout. The time
+ * doubles from the fourth try on. Before a write that creates a named object, or names its version,
+ * is repeated without an answer, its object is read: if it holds what the write sets, the read
+ * object is the answer, with 201 for a POST and 200 otherwise.
+ *
+ * A repeated write may still be refused because it was carried out before: 409 or 404 may mean
+ * success.
  *
  * Called once for a request, never inside kube_request(). `status` is the HTTP status; 0: there was
  * no answer, and err->msg says why. `body` is the decoded answer (an object or a v1 Status),
@@ -49,7 +56,7 @@ struct kube_verb {
     const char *content_type; /* NULL: application/json */
     const char *accept;       /* the same; borrowed until on_done */
     const json_t *body;       /* encoded during the call; NULL: none */
-    long timeout_ms;          /* 0: 30 s */
+    long timeout_ms;          /* of each try; 0: 30 s */
     bool ungated;             /* is sent even if the gate is closed */
     bool repeatable;          /* of a POST: the caller knows an object that exists already (409) */
     bool once;                /* never repeated */
@@ -70,7 +77,8 @@ void kube_cancel(struct kube *k,
 struct kube_stream {
     const char *path;
     const char *accept;  /* NULL: application/json; borrowed until on_end */
-    uint64_t opening_ms; /* bound for the server to accept the watch; 0: 30 s */
+    uint64_t opening_ms; /* bound for the server to accept the watch; 0: 30 s. A server whose pace
+                            is slower has four times its answer time. */
     uint64_t silence_ms; /* bound for the time without a byte after that; 0: none */
 };
 unsigned long kube_watch(struct kube *k, const struct kube_stream *s,

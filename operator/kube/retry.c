@@ -1,21 +1,38 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which requests are repeated, after which time, and how long each try may take. */
+/* Which requests are repeated, after which time, and how long each try is waited for alone.
+ *
+ * The server's pace is its smoothed answer time. Only answers move it: a request that hangs says
+ * nothing about the others. It rises by half of the difference and falls by a quarter, since a
+ * limit that is too short gives a slow server more to do, and one that is too long only delays. An
+ * answer that came after its limit has shown that the limit is too short: it is the new value. */
 #include "base/backoff/backoff.h"
+#include "base/span/span.h"
 #include "operator/kube/kube_private.h"
 
-#define TRIES_MAX 5
+#define TRIES_MAX 6
 #define RETRY_AFTER_MAX_MS 30000
-#define TRY_MIN_MS 1000
+/* Of a server that has not answered yet. */
+#define UNKNOWN_MS 1000
+#define LIMIT_MIN_MS 1000
+#define LIMIT_MAX_MS 30000
+/* So many answer times are waited for. */
+#define LIMIT_TIMES 4
+/* The limit is doubled from this try on: the earlier ones are still open then, so that a slow
+ * server is heard anyway. */
+#define DOUBLED_FROM 4
+/* A reading that is silent too tells of a slow server rather than of a lost request. */
+#define LOOK_LIKE DOUBLED_FROM
 
-/* 429: the server has not begun. Without an answer, or after 5xx, a request may have been carried
- * out: it is repeated only if that does not matter. */
-bool kube_retry_wanted(const struct kube_try *t, int status)
+bool kube_retry_passes(const struct kube_try *t, int status)
 {
-    if (t->number >= TRIES_MAX)
-        return false;
     if (status == 429)
         return true;
     return t->repeatable && (status == 0 || status == 500 || (status >= 502 && status <= 504));
+}
+
+bool kube_retry_left(const struct kube_try *t)
+{
+    return t->number < TRIES_MAX;
 }
 
 uint64_t kube_retry_pause_ms(const struct kube_try *t, uint64_t retry_after_ms, uint32_t dice)
@@ -27,10 +44,32 @@ uint64_t kube_retry_pause_ms(const struct kube_try *t, uint64_t retry_after_ms, 
     return retry_after_ms + backoff_pause_ms(&b, t->number - 1, dice);
 }
 
-/* A server that hangs is left early, one that is slow gets the whole time in the end. */
-uint64_t kube_retry_timeout_ms(const struct kube_try *t, uint64_t timeout_ms)
+uint64_t kube_pace_limit_ms(const struct kube_pace *p)
 {
-    uint64_t ms = (uint64_t)TRY_MIN_MS << (t->number - 1);
+    uint64_t ms = LIMIT_TIMES * (p->measured ? p->smoothed_ms : UNKNOWN_MS);
 
-    return t->repeatable && t->number < TRIES_MAX && ms < timeout_ms ? ms : timeout_ms;
+    if (ms < LIMIT_MIN_MS)
+        return LIMIT_MIN_MS;
+    return ms < LIMIT_MAX_MS ? ms : LIMIT_MAX_MS;
+}
+
+void kube_pace_note(struct kube_pace *p, uint64_t ms)
+{
+    if (!p->measured || ms > kube_pace_limit_ms(p))
+        p->smoothed_ms = ms;
+    else if (ms > p->smoothed_ms)
+        p->smoothed_ms += (uint64_t)span_ms(p->smoothed_ms, ms) / 2;
+    else
+        p->smoothed_ms -= (uint64_t)span_ms(ms, p->smoothed_ms) / 4;
+    p->measured = true;
+}
+
+uint64_t kube_retry_limit_ms(const struct kube_try *t, bool look, const struct kube_pace *p)
+{
+    uint64_t ms = kube_pace_limit_ms(p);
+    unsigned number = look ? LOOK_LIKE : t->number;
+
+    for (unsigned n = DOUBLED_FROM; n <= number && ms < LIMIT_MAX_MS; n++)
+        ms *= 2;
+    return ms < LIMIT_MAX_MS ? ms : LIMIT_MAX_MS;
 }

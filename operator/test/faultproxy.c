@@ -11,7 +11,12 @@
  *   /fault?kind=K&percent=P&times=N&method=M&match=TEXT&retry=S&seed=D
  *       requests with that method whose target contains TEXT fail: P of 100, at most N of them,
  * drawn from D. K: 429 (Retry-After: S), 500, 403, reset, truncated, garbage, hang, lost, or mix
- * (any). A second order of the same kind replaces the first. /mend         no more faults
+ * (any). A second order of the same kind replaces the first.
+ *   /mend         no more faults
+ *   /delay?min=A&max=B&seed=D
+ *       each request from now on waits for A to B ms before it is passed on, also if the operator
+ *       closes its connection meanwhile: a server with too much to do carries out what it has
+ *       received. The events of a watch are not delayed.
  *   /kill?pid=P&after=N
  *       when the Nth write from now on (Events do not count) has been carried out, the process P is
  *       killed instead of answered; its line in the log has "kill"
@@ -56,6 +61,7 @@ struct proxy {
     pid_t victim;
     unsigned long writes_left; /* until it is killed; 0: it is not */
     unsigned long seed;
+    unsigned long delay_min_ms, delay_max_ms;
     struct buf log;
     const char *url;
     char *ca;
@@ -69,6 +75,8 @@ struct flow {
     struct http_call *call;
     enum fault fault;
     bool watch, mute;
+    struct loop_timer *late;             /* NULL: it was not delayed */
+    char *method, *target, *head, *body; /* of a delayed one */
     struct flow *prev, *next;
 };
 
@@ -217,6 +225,33 @@ static void pass_on(struct flow *f, const char *method, const char *target, cons
     }
 }
 
+static void on_late(void *arg)
+{
+    struct flow *f = arg;
+
+    pass_on(f, f->method, f->target, f->head, f->body);
+}
+
+static unsigned long draw_number(struct proxy *p)
+{
+    p->seed = p->seed * 6364136223846793005ul + 1442695040888963407ul;
+    return p->seed >> 33;
+}
+
+static void pass_on_later(struct flow *f, const char *method, const char *target, const char *head,
+                          const char *body)
+{
+    struct proxy *p = f->p;
+
+    f->method = xstrdup(method);
+    f->target = xstrdup(target);
+    f->head = xstrdup(head);
+    f->body = xstrdup(body);
+    f->late = loop_timer_create(p->loop, on_late, f);
+    loop_timer_arm(f->late,
+                   p->delay_min_ms + draw_number(p) % (p->delay_max_ms - p->delay_min_ms + 1));
+}
+
 /* --- faults */
 
 static struct rule *rule_for(struct proxy *p, const char *method, const char *target)
@@ -227,8 +262,7 @@ static struct rule *rule_for(struct proxy *p, const char *method, const char *ta
         if (r->fault == NONE || !r->times || (r->method[0] && strcmp(r->method, method) != 0) ||
             !strstr(target, r->match))
             continue;
-        p->seed = p->seed * 6364136223846793005ul + 1442695040888963407ul;
-        if ((p->seed >> 33) % 100 >= r->percent)
+        if (draw_number(p) % 100 >= r->percent)
             continue;
         r->times -= r->times > 0;
         return r;
@@ -242,8 +276,7 @@ static enum fault fault_of(struct proxy *p, const struct rule *r)
         return NONE;
     if (r->fault != MIX)
         return r->fault;
-    p->seed = p->seed * 6364136223846793005ul + 1442695040888963407ul;
-    return (enum fault)(1 + (p->seed >> 33) % (KILL - 1));
+    return (enum fault)(1 + draw_number(p) % (KILL - 1));
 }
 
 /* True if the process is to be killed at this request. */
@@ -302,7 +335,10 @@ static void on_request(struct fake_conn *c, const char *method, const char *targ
     case HANG:
         return;
     default:
-        pass_on(f, method, target, head, body);
+        if (p->delay_max_ms)
+            pass_on_later(f, method, target, head, body);
+        else
+            pass_on(f, method, target, head, body);
     }
 }
 
@@ -343,6 +379,18 @@ static void on_mend(struct httpd_req *req, void *arg)
     struct proxy *p = arg;
 
     memset(p->rules, 0, sizeof(p->rules));
+    orders_done(req);
+}
+
+static void on_delay(struct httpd_req *req, void *arg)
+{
+    struct proxy *p = arg;
+
+    p->seed = strtoul(query(req, "seed", "42"), NULL, 10);
+    p->delay_min_ms = strtoul(query(req, "min", "0"), NULL, 10);
+    p->delay_max_ms = strtoul(query(req, "max", "0"), NULL, 10);
+    if (p->delay_max_ms < p->delay_min_ms)
+        p->delay_max_ms = p->delay_min_ms;
     orders_done(req);
 }
 
@@ -410,8 +458,8 @@ static void end_quiet(void *arg)
 
 static const struct order ORDERS[] = {{"POST", "/fault", on_fault},   {"POST", "/mend", on_mend},
                                       {"POST", "/silent", on_silent}, {"POST", "/kill", on_kill},
-                                      {"POST", "/forget", on_forget}, {"GET", "/log", on_log},
-                                      {"GET", "/quiet", on_quiet}};
+                                      {"POST", "/forget", on_forget}, {"POST", "/delay", on_delay},
+                                      {"GET", "/log", on_log},        {"GET", "/quiet", on_quiet}};
 
 static char *read_file(const char *path, struct err *err)
 {
@@ -451,6 +499,16 @@ static void on_signal(int signum, void *arg)
     loop_stop(p->loop);
 }
 
+static void free_flow(struct flow *f)
+{
+    loop_timer_destroy(f->late);
+    free(f->method);
+    free(f->target);
+    free(f->head);
+    free(f->body);
+    free(f);
+}
+
 int main(int argc, char **argv)
 {
     static struct proxy p;
@@ -476,7 +534,7 @@ int main(int argc, char **argv)
     http_destroy(p.http);
     DL_FOREACH_SAFE(p.flows, f, tmp)
     {
-        free(f);
+        free_flow(f);
     }
     loop_destroy(p.loop);
     buf_free(&p.log);

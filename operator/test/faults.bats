@@ -332,6 +332,14 @@ warnings() {
 }
 warned() { [ -n "$(warnings)" ]; }
 
+# delete_children: what the garbage collector would delete.
+delete_children() {
+    kn delete sts/x sts/x-head service/x service/x-head pdb/x pdb/x-head secret/x-ca secret/x-head secret/x-member secret/x-operator secret/x-user >&2
+}
+
+# made: the status is written, which is the last step of a new cluster.
+made() { exists sts/x && [ -n "$(status_of '{.status.conditions}')" ]; }
+
 # whole REPLICAS: all objects exist, and the cluster is as it was asked for.
 whole() {
     becomes '{.status.readyReplicas}' "$1"
@@ -415,7 +423,33 @@ events_refused() { [ "$(requests '^PATCH .*/events/.* 403$')" -ge "$1" ]; }
     [ "$(not_written)" -le $((1 + (SECONDS - since) / 30)) ]
 }
 
-# FAULT_SEED: the faults are drawn from it.
+# DELAY_MIN, DELAY_MAX: of each request, in ms.
+@test "slow: a server that becomes slow gets few requests more, and each object is made once" {
+    local calm since
+    start_operator
+    quiet
+    proxy forget
+    make_cluster 2
+    until_true 60 made
+    quiet
+    calm=$(requests .)
+    kn delete dvm x >&2
+    delete_children
+    quiet
+    proxy forget
+    proxy "delay?min=${DELAY_MIN:-600}&max=${DELAY_MAX:-1800}&seed=${FAULT_SEED:-42}"
+    since=${EPOCHREALTIME/[.,]/}
+    make_cluster 2 '"slotsPerDaemon": 3, "head": {"slots": 2}' # another template, which is tried in dry runs
+    until_true 200 made
+    echo "# seed ${FAULT_SEED:-42}: all is made $(((${EPOCHREALTIME/[.,]/} - since) / 1000)) ms after the DvmCluster, $(requests .) requests, $calm without delay" >&3
+    passed
+    [ "$(requests .)" -le $((calm * 12 / 10)) ]
+    proxy delay
+    quiet
+    [ "$(warnings)" = "" ]
+}
+
+# FAULT_SEED: the faults are drawn from it. FAULT_KIND: of one kind only, "hang" for example.
 @test "40 of 100 requests fail in any way: the end state is right, with at most three times the requests" {
     local since
     running 2
@@ -424,10 +458,10 @@ events_refused() { [ "$(requests '^PATCH .*/events/.* 403$')" -ge "$1" ]; }
     quiet
     calm=$(requests .)
     kn delete dvm x --cascade=background >&2
-    kn delete sts/x sts/x-head service/x service/x-head pdb/x pdb/x-head secret/x-ca secret/x-head secret/x-member secret/x-operator secret/x-user >&2
+    delete_children
     kill -KILL "$(cat "$dir/operator.pid")" "$(cat "$dir/head.pid")"
     proxy forget
-    proxy "fault?kind=mix&percent=40&seed=${FAULT_SEED:-42}"
+    proxy "fault?kind=${FAULT_KIND:-mix}&percent=40&seed=${FAULT_SEED:-42}"
     running 2
     scale 4
     since=${EPOCHREALTIME/[.,]/}

@@ -14,15 +14,19 @@
 
 #include <stdio.h>
 
-#define TRIES 5
+#define TRIES 6
+#define ANSWERS 12
 
 struct world {
     struct loop *loop;
     struct kube *kube;
     struct fake server;
     int asked;
-    const char *answers[TRIES + 1]; /* one per request, the last one is repeated; "": hang up */
+    const char *answers[ANSWERS]; /* one per request, the last one is repeated; "": hang up */
+    char methods[128];            /* of the requests, each with a blank */
+    struct fake_conn *held[ANSWERS];
     int ends, status;
+    const char *word; /* of the answer */
     char message[ERR_MSG_MAX];
 };
 
@@ -33,6 +37,14 @@ struct world {
 #define CUT "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{}"
 #define GARBAGE "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>"
 #define HANG "hang"
+#define CONFLICT "HTTP/1.1 409 Conflict\r\nContent-Length: 0\r\n\r\n"
+/* An object that holds what put_versioned() writes, and one that does not. */
+#define HELD                                                                                       \
+    "HTTP/1.1 200 OK\r\nContent-Length: "                                                          \
+    "38\r\n\r\n{\"metadata\":{\"name\":\"x\"},\"spec\":\"new\"}"
+#define OLD                                                                                        \
+    "HTTP/1.1 200 OK\r\nContent-Length: "                                                          \
+    "38\r\n\r\n{\"metadata\":{\"name\":\"x\"},\"spec\":\"old\"}"
 
 static void on_request(struct fake_conn *c, const char *method, const char *target,
                        const char *head, const char *body, void *arg)
@@ -42,6 +54,9 @@ static void on_request(struct fake_conn *c, const char *method, const char *targ
 
     while (n < w->asked && w->answers[n + 1])
         n++;
+    size_t used = strlen(w->methods);
+    snprintf(w->methods + used, sizeof(w->methods) - used, "%s ", method);
+    w->held[w->asked < ANSWERS ? w->asked : ANSWERS - 1] = c;
     w->asked++;
     if (strcmp(w->answers[n], HANG) == 0)
         return;
@@ -57,6 +72,7 @@ static void on_done(int status, const json_t *body, const struct err *err, void 
 
     w->ends++;
     w->status = status;
+    w->word = json_string_value(json_object_get(body, "spec")) ? "object" : "";
     snprintf(w->message, sizeof(w->message), "%s", err->msg);
 }
 
@@ -96,18 +112,20 @@ static void turn_until_still(struct world *w, unsigned long retries)
         clock_turn(w->loop);
 }
 
+/* Moves the clock in steps in which the server has time to answer, until the request has ended. */
 static void run_to_the_end(struct world *w)
 {
-    for (unsigned long retries = 1; !w->ends; retries++) {
-        turn_until_still(w, retries);
-        if (!w->ends)
-            clock_run_for(w->loop, 60000);
+    for (int step = 0; step < 2000 && !w->ends; step++) {
+        clock_run_for(w->loop, 100);
+        for (int i = 0; i < 20; i++)
+            clock_turn(w->loop);
     }
+    assert_int_equal(w->ends, 1);
 }
 
 static void a_request_is_repeated_until_it_succeeds(void **state)
 {
-    struct world w = {.answers = {BROKEN, "", CUT, GARBAGE, OK}};
+    struct world w = {.answers = {"", BROKEN, CUT, GARBAGE, OK}};
 
     setup(&w);
     start(&w, &(struct kube_verb){.method = "GET", .path = "/x"});
@@ -119,7 +137,7 @@ static void a_request_is_repeated_until_it_succeeds(void **state)
     teardown(&w);
 }
 
-static void the_fifth_failure_is_reported(void **state)
+static void the_sixth_failure_is_reported(void **state)
 {
     struct world w = {.answers = {BROKEN}};
 
@@ -176,24 +194,201 @@ static void a_post_is_not_repeated_after_a_lost_answer_unless_it_may_be(void **s
     }
 }
 
-static void a_server_that_hangs_is_left_after_a_second_and_later_gets_more(void **state)
+/* After one answer, which took no time, the limit is one second. */
+static void know_pace(struct world *w)
 {
-    struct world w = {.answers = {HANG, HANG, OK}};
+    start(w, &(struct kube_verb){.method = "GET", .path = "/first"});
+    while (!w->ends)
+        clock_turn(w->loop);
+    w->ends = 0;
+    w->methods[0] = '\0';
+    assert_int_equal(w->asked, 1);
+}
+
+static void turn_until_asked(struct world *w, int asked)
+{
+    while (w->asked < asked)
+        clock_turn(w->loop);
+}
+
+static void turn_until_ended(struct world *w)
+{
+    while (!w->ends)
+        clock_turn(w->loop);
+}
+
+/* The answer of the server to its `n`th request, from 0. */
+static void answer_late(struct world *w, int n, const char *text)
+{
+    fake_text(w->held[n], text);
+}
+
+static void a_request_that_hangs_is_repeated_after_a_second(void **state)
+{
+    struct world w = {.answers = {OK, HANG, OK}};
 
     setup(&w);
+    know_pace(&w);
     start(&w, &(struct kube_verb){.method = "GET", .path = "/x"});
-    while (w.asked < 1)
-        clock_turn(w.loop);
-    clock_run_for(w.loop, 1100);
-    turn_until_still(&w, 1);
-    clock_run_for(w.loop, 300);
-    while (w.asked < 2)
-        clock_turn(w.loop);
-    clock_run_for(w.loop, 1500);
-    assert_int_equal(kube_stats(w.kube).retries, 1);
-    clock_run_for(w.loop, 600);
-    run_to_the_end(&w);
+    turn_until_asked(&w, 2);
+    clock_run_for(w.loop, 999);
+    assert_int_equal(kube_stats(w.kube).retries, 0);
+    clock_run_for(w.loop, 1);
+    turn_until_ended(&w);
     assert_int_equal(w.status, 200);
+    assert_int_equal(w.asked, 3);
+    teardown(&w);
+}
+
+static void the_first_answer_counts_also_if_it_is_that_of_an_earlier_try(void **state)
+{
+    struct world w = {.answers = {OK, HANG, HANG}};
+
+    setup(&w);
+    know_pace(&w);
+    start(&w, &(struct kube_verb){.method = "GET", .path = "/x"});
+    turn_until_asked(&w, 2);
+    clock_run_for(w.loop, 1000);
+    turn_until_asked(&w, 3);
+    answer_late(&w, 1, OK);
+    turn_until_ended(&w);
+    assert_int_equal(w.status, 200);
+    clock_run_for(w.loop, 60000);
+    assert_int_equal(w.asked, 3);
+    assert_int_equal(w.ends, 1);
+    teardown(&w);
+}
+
+static void the_failure_of_an_earlier_try_does_not_end_a_later_one(void **state)
+{
+    struct world w = {.answers = {OK, HANG, HANG}};
+
+    setup(&w);
+    know_pace(&w);
+    start(&w, &(struct kube_verb){.method = "GET", .path = "/x"});
+    turn_until_asked(&w, 2);
+    clock_run_for(w.loop, 1000);
+    turn_until_asked(&w, 3);
+    answer_late(&w, 1, BROKEN);
+    while (kube_stats(w.kube).failed < 1)
+        clock_turn(w.loop);
+    answer_late(&w, 2, OK);
+    turn_until_ended(&w);
+    assert_int_equal(w.status, 200);
+    assert_int_equal(w.asked, 3);
+    teardown(&w);
+}
+
+static void a_server_that_has_become_slow_is_asked_again_once_and_then_waited_for(void **state)
+{
+    struct world w = {.answers = {OK, HANG}};
+
+    setup(&w);
+    know_pace(&w);
+    start(&w, &(struct kube_verb){.method = "GET", .path = "/x"});
+    turn_until_asked(&w, 2);
+    clock_run_for(w.loop, 1000);
+    turn_until_asked(&w, 3);
+    clock_run_for(w.loop, 900);
+    answer_late(&w, 1, OK);
+    turn_until_ended(&w);
+    for (int i = 0; i < 4; i++) {
+        w.ends = 0;
+        start(&w, &(struct kube_verb){.method = "GET", .path = "/x"});
+        turn_until_asked(&w, 4 + i);
+        clock_run_for(w.loop, 2500);
+        answer_late(&w, 3 + i, OK);
+        turn_until_ended(&w);
+    }
+    assert_int_equal(w.asked, 7);
+    teardown(&w);
+}
+
+static void requests_under_way_wait_longer_when_an_answer_shows_a_slow_server(void **state)
+{
+    struct world w = {.answers = {OK, HANG}};
+
+    setup(&w);
+    know_pace(&w);
+    start(&w, &(struct kube_verb){.method = "GET", .path = "/x"});
+    start(&w, &(struct kube_verb){.method = "GET", .path = "/y"});
+    turn_until_asked(&w, 3);
+    clock_run_for(w.loop, 990);
+    answer_late(&w, 1, OK);
+    turn_until_ended(&w);
+    clock_run_for(w.loop, 900);
+    assert_int_equal(w.asked, 3);
+    answer_late(&w, 2, OK);
+    w.ends = 0;
+    turn_until_ended(&w);
+    teardown(&w);
+}
+
+static void a_server_that_never_answers_gets_six_tries(void **state)
+{
+    struct world w = {.answers = {OK, HANG}};
+
+    setup(&w);
+    know_pace(&w);
+    start(&w, &(struct kube_verb){.method = "GET", .path = "/x"});
+    run_to_the_end(&w);
+    assert_int_equal(w.status, 0);
+    assert_string_equal(w.message, "GET /x: no answer within 30000 ms");
+    assert_string_equal(w.methods, "GET GET GET GET GET GET ");
+    teardown(&w);
+}
+
+static void put_versioned(struct world *w, const char *method, const char *path)
+{
+    json_t *body = json_pack("{s:{s:s, s:s}, s:s}", "metadata", "name", "x", "resourceVersion", "7",
+                             "spec", "new");
+
+    know_pace(w);
+    start(w, &(struct kube_verb){.method = method, .path = path, .body = body, .repeatable = true});
+    json_decref(body);
+}
+
+/* The write has no answer; what follows has answers. */
+static void a_write_without_an_answer_is_looked_up_before_it_is_repeated(void **state)
+{
+    static const struct {
+        const char *method, *path, *answers[4], *methods;
+        int status;
+    } cases[] = {
+        {"PUT", "/x", {OK, HANG, HELD}, "PUT GET ", 200},
+        {"PUT", "/x", {OK, CUT, HELD}, "PUT GET ", 200},
+        {"PUT", "/x", {OK, HANG, OLD, OK}, "PUT GET PUT ", 200},
+        {"PUT", "/x", {OK, HANG, NOT_FOUND, CONFLICT}, "PUT GET PUT ", 409},
+        {"PUT", "/x", {OK, HANG, BROKEN, OK}, "PUT GET PUT ", 200},
+        {"PUT", "/x", {OK, HANG, HANG, OK}, "PUT GET PUT ", 200},
+        {"PUT", "/x", {OK, BROKEN, OK}, "PUT PUT ", 200},
+        {"POST", "/all", {OK, HANG, HELD}, "POST GET ", 201},
+        {"POST", "/all?dryRun=All", {OK, HANG, OK}, "POST POST ", 200},
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world w = {0};
+
+        memcpy(w.answers, cases[i].answers, sizeof(cases[i].answers));
+        setup(&w);
+        put_versioned(&w, cases[i].method, cases[i].path);
+        run_to_the_end(&w);
+        assert_string_equal(w.methods, cases[i].methods);
+        assert_int_equal(w.status, cases[i].status);
+        assert_int_equal(w.word && *w.word, strcmp(w.answers[2], HELD) == 0);
+        teardown(&w);
+    }
+}
+
+static void a_write_that_never_has_an_answer_has_six_tries_and_five_readings(void **state)
+{
+    struct world w = {.answers = {OK, HANG}};
+
+    setup(&w);
+    put_versioned(&w, "PUT", "/x");
+    run_to_the_end(&w);
+    assert_int_equal(w.status, 0);
+    assert_string_equal(w.methods, "PUT GET PUT GET PUT GET PUT GET PUT GET PUT ");
     teardown(&w);
 }
 
@@ -227,7 +422,42 @@ static void pauses_grow_and_are_bounded(void **state)
         assert_in_range(least, 50, 1000);
         assert_in_range(kube_retry_pause_ms(&t, 0, n * 7919), least, 2 * least);
         assert_in_range(kube_retry_pause_ms(&t, 999999999, 0), 30000, 32000);
-        assert_true(kube_retry_timeout_ms(&t, 30000) <= 30000);
+    }
+}
+
+static void the_limit_follows_the_answers(void **state)
+{
+    struct kube_pace p = {0};
+
+    assert_int_equal(kube_pace_limit_ms(&p), 4000);
+    kube_pace_note(&p, 5);
+    assert_int_equal(kube_pace_limit_ms(&p), 1000);
+    kube_pace_note(&p, 3000); /* after its limit */
+    assert_int_equal(kube_pace_limit_ms(&p), 12000);
+    kube_pace_note(&p, 5000);
+    assert_int_equal(kube_pace_limit_ms(&p), 16000);
+    for (int i = 0; i < 50; i++)
+        kube_pace_note(&p, 1500);
+    assert_in_range(kube_pace_limit_ms(&p), 5900, 6100);
+    for (int i = 0; i < 50; i++)
+        kube_pace_note(&p, 60000);
+    assert_int_equal(kube_pace_limit_ms(&p), 30000);
+    for (int i = 0; i < 50; i++)
+        kube_pace_note(&p, 0);
+    assert_int_equal(kube_pace_limit_ms(&p), 1000);
+}
+
+static void the_limit_is_doubled_from_the_fourth_try_on_and_for_readings(void **state)
+{
+    static const uint64_t limits_ms[] = {1000, 1000, 1000, 2000, 4000, 8000};
+    struct kube_pace p = {.measured = true}, slow = {.measured = true, .smoothed_ms = 6000};
+
+    for (unsigned n = 1; n <= TRIES; n++) {
+        struct kube_try t = {.number = n};
+
+        assert_int_equal(kube_retry_limit_ms(&t, false, &p), limits_ms[n - 1]);
+        assert_int_equal(kube_retry_limit_ms(&t, true, &p), 2000);
+        assert_int_equal(kube_retry_limit_ms(&t, false, &slow), n < 4 ? 24000 : 30000);
     }
 }
 
@@ -235,11 +465,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_is_repeated_until_it_succeeds),
-        cmocka_unit_test(the_fifth_failure_is_reported),
+        cmocka_unit_test(the_sixth_failure_is_reported),
         cmocka_unit_test(a_refusal_is_not_repeated),
         cmocka_unit_test(a_time_that_the_server_asks_for_is_waited_for),
         cmocka_unit_test(a_post_is_not_repeated_after_a_lost_answer_unless_it_may_be),
-        cmocka_unit_test(a_server_that_hangs_is_left_after_a_second_and_later_gets_more),
+        cmocka_unit_test(a_request_that_hangs_is_repeated_after_a_second),
+        cmocka_unit_test(the_first_answer_counts_also_if_it_is_that_of_an_earlier_try),
+        cmocka_unit_test(the_failure_of_an_earlier_try_does_not_end_a_later_one),
+        cmocka_unit_test(a_server_that_has_become_slow_is_asked_again_once_and_then_waited_for),
+        cmocka_unit_test(requests_under_way_wait_longer_when_an_answer_shows_a_slow_server),
+        cmocka_unit_test(a_server_that_never_answers_gets_six_tries),
+        cmocka_unit_test(a_write_without_an_answer_is_looked_up_before_it_is_repeated),
+        cmocka_unit_test(a_write_that_never_has_an_answer_has_six_tries_and_five_readings),
+        cmocka_unit_test(the_limit_follows_the_answers),
+        cmocka_unit_test(the_limit_is_doubled_from_the_fourth_try_on_and_for_readings),
         cmocka_unit_test(a_request_that_pauses_may_be_cancelled_and_delays_no_other),
         cmocka_unit_test(pauses_grow_and_are_bounded),
     };
