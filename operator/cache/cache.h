@@ -55,10 +55,11 @@ void cache_put(struct cache *c, const json_t *object);
 /* Removes an object of which a read has shown that it does not exist. */
 void cache_drop(struct cache *c, const char *ns, const char *name);
 
-/* Keys "namespace/name" that need work. A key is in the queue at most once; one that is added while
- * work() has it runs again afterwards. A failed key is repeated with back-off: 0.05 s, doubled up
- * to 60 s. A key begins at most QUEUE_PACE_RUNS runs in a second. The owner reports the end of
- * work() by queue_done(). */
+/* Keys "namespace/name" that need work. A key is in the queue at most once; one whose last run was
+ * followed by another or failed comes before those that have not begun, for up to eight runs; one
+ * that is added while work() has it runs again afterwards. A failed key is repeated with back-off:
+ * 0.05 s, doubled up to 60 s. A key begins at most QUEUE_PACE_RUNS runs in a second. The owner
+ * reports the end of work() by queue_done(). */
 #define QUEUE_PACE_RUNS 20
 struct queue;
 struct queue *queue_create(struct loop *loop, void (*work)(const char *key, void *arg), void *arg);

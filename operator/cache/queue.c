@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The work queue: keys in the order of their arrival, with back-off for those that fail.
+/* The work queue: keys in the order of their arrival, those that have been begun first, with
+ * back-off for those that fail.
  *
  * Input: queue_add(), queue_add_after() and queue_done(). Output: calls of work() for one key.
  *
  * States of a key. Ready: it is in the list `ready`. Waiting: it has a time (due_ms). Running:
  * work() has been called for it, queue_done() not yet. A key that is added while it is running
  * becomes ready when that run is done.
+ *
+ * A key is begun when its last run has failed, or has been followed by another one. It runs before
+ * all that are not, so that a thousand new clusters become complete one after the other and not all
+ * at the end. A key that has been begun for BEGUN_RUNS_MAX runs loses this, so that those that
+ * never come to rest do not keep the others waiting.
  *
  * Invariants: a key is in `ready` at most once and runs at most once at a time; at most
  * RUNNING_MAX keys run; the earliest time that was asked for counts. A key begins at most
@@ -29,17 +35,21 @@
 #define RUNNING_MAX 16
 #define NEVER UINT64_MAX
 #define PACE_MS 1000
+/* A new cluster needs two runs, and some more if requests fail. */
+#define BEGUN_RUNS_MAX 8
 
 static const struct backoff backoff = {.min_ms = 50, .max_ms = 60000};
 
 struct item {
     struct queue *queue;
     char *key;
-    bool ready;              /* is in queue->ready */
+    bool ready;              /* is in queue->ready or queue->begun */
     bool running;            /* work() has been called, queue_done() not yet */
     bool again;              /* was added while it was running */
     bool forgotten;          /* was forgotten while it was running */
+    bool begun;              /* is in queue->begun, not in queue->ready */
     unsigned failures;       /* consecutive */
+    unsigned unfinished;     /* consecutive runs that were not its last one */
     uint64_t due_ms;         /* NEVER: it does not wait */
     uint64_t second_ms;      /* when the present second of its pace began */
     unsigned runs;           /* that have begun in it */
@@ -54,6 +64,7 @@ struct queue {
     void *arg;
     struct item *items;
     struct item *ready;
+    struct item *begun; /* those of the ready ones that run first */
     size_t nready, nrunning;
     unsigned long held;
     struct loop_timer *pump;
@@ -84,7 +95,10 @@ static void item_unready(struct item *it)
     if (!it->ready)
         return;
     it->ready = false;
-    DL_DELETE(it->queue->ready, it);
+    if (it->begun)
+        DL_DELETE(it->queue->begun, it);
+    else
+        DL_DELETE(it->queue->ready, it);
     it->queue->nready--;
 }
 
@@ -183,7 +197,11 @@ static void item_ready(struct item *it)
         return;
     item_unwait(it);
     it->ready = true;
-    DL_APPEND(q->ready, it);
+    it->begun = it->unfinished > 0 && it->unfinished <= BEGUN_RUNS_MAX;
+    if (it->begun)
+        DL_APPEND(q->begun, it);
+    else
+        DL_APPEND(q->ready, it);
     q->nready++;
     loop_timer_arm(q->pump, 0);
 }
@@ -245,9 +263,9 @@ static void on_pump(void *arg)
 {
     struct queue *q = arg;
 
-    /* Keys that work() adds run in the next turn, so that the loop also serves its other events. */
-    for (size_t n = q->nready; n > 0 && q->ready && q->nrunning < RUNNING_MAX; n--) {
-        struct item *it = q->ready;
+    /* No more runs than keys were ready, so that the loop also serves its other events. */
+    for (size_t n = q->nready; n > 0 && q->nready && q->nrunning < RUNNING_MAX; n--) {
+        struct item *it = q->begun ? q->begun : q->ready;
 
         item_unready(it);
         it->running = true;
@@ -255,7 +273,7 @@ static void on_pump(void *arg)
         count_run(it);
         q->work(it->key, q->arg);
     }
-    if (q->ready && q->nrunning < RUNNING_MAX)
+    if (q->nready && q->nrunning < RUNNING_MAX)
         loop_timer_arm(q->pump, 0);
 }
 
@@ -276,10 +294,11 @@ void queue_done(struct queue *q, const char *key, bool ok)
         return;
     it->running = false;
     q->nrunning--;
-    if (q->ready)
+    if (q->nready)
         loop_timer_arm(q->pump, 0);
     bool again = it->again;
     it->again = false;
+    it->unfinished = again || !ok ? it->unfinished + 1 : 0;
     if (it->forgotten) {
         item_free(it);
         return;

@@ -330,6 +330,64 @@ static void a_key_runs_at_most_twenty_times_in_a_second(void **state)
     }
 }
 
+/* A key needs three runs; the second one fails. */
+static void done_third(struct world *w, const char *key)
+{
+    unsigned n = 0;
+
+    for (const char *c = w->order; *c; c++)
+        n += *c == *key;
+    if (n == 1)
+        queue_add(w->queue, key);
+    queue_done(w->queue, key, n != 2);
+}
+
+static void a_key_that_has_begun_is_finished_before_the_next_one_begins(void **state)
+{
+    struct world w;
+
+    setup(&w, NULL);
+    for (int c = 'a'; c < 'a' + 20; c++)
+        queue_add(w.queue, (char[]){(char)c, 0});
+    run_until(&w, 16);
+    queue_done(w.queue, "b", false);
+    turns(&w);
+    clock_run_for(w.loop, 60);
+    assert_string_equal(w.order, "abcdefghijklmnopq");
+    queue_add(w.queue, "a");
+    queue_done(w.queue, "a", true);
+    turns(&w);
+    queue_done(w.queue, "c", true);
+    turns(&w);
+    assert_string_equal(w.order, "abcdefghijklmnopqba");
+    teardown(&w);
+}
+
+static void keys_that_need_several_runs_have_them_one_after_the_other(void **state)
+{
+    struct world w;
+
+    setup(&w, done_third);
+    queue_add(w.queue, "a");
+    queue_add(w.queue, "b");
+    run_until(&w, 6);
+    assert_int_equal(strncmp(w.order, "aabb", 4), 0);
+    teardown(&w);
+}
+
+static void a_key_that_never_comes_to_rest_does_not_keep_others_waiting(void **state)
+{
+    struct world w;
+
+    setup(&w, add_again);
+    queue_add(w.queue, "a");
+    queue_add(w.queue, "b");
+    turns(&w);
+    turns(&w);
+    assert_int_equal(strncmp(w.order, "aaaaaaaaab", 10), 0);
+    teardown(&w);
+}
+
 static void a_delay_beyond_all_times_is_none_of_the_past(void **state)
 {
     struct world w;
@@ -375,6 +433,9 @@ int main(void)
         cmocka_unit_test(a_forgotten_key_does_not_run_unless_it_is_added_again),
         cmocka_unit_test(at_most_sixteen_keys_run_at_once),
         cmocka_unit_test(a_key_runs_at_most_twenty_times_in_a_second),
+        cmocka_unit_test(a_key_that_has_begun_is_finished_before_the_next_one_begins),
+        cmocka_unit_test(keys_that_need_several_runs_have_them_one_after_the_other),
+        cmocka_unit_test(a_key_that_never_comes_to_rest_does_not_keep_others_waiting),
         cmocka_unit_test(a_delay_beyond_all_times_is_none_of_the_past),
         cmocka_unit_test(an_unknown_key_or_a_second_done_is_ignored),
     };
