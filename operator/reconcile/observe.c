@@ -160,13 +160,6 @@ static void see_head(struct run *run)
         h->link = PLAN_LINK_DOWN;
 }
 
-/* A pod that waits for its volumes looks like this, and a missing Secret may be the cause. */
-static bool waits_for_volumes(const struct plan_pod *pod)
-{
-    return !pod->deleting && !pod->running_since_ms &&
-           (!pod->waiting || strcmp(pod->waiting, "ContainerCreating") == 0);
-}
-
 /* True if the Secrets are read again although they were complete: a certificate is due or could not
  * be renewed, or a Secret may have been deleted. */
 static bool secrets_due(const struct run *run)
@@ -196,7 +189,7 @@ static void see_credentials(struct run *run)
     struct entry *e = run->e;
 
     for (size_t i = 0; i < run->in.npods; i++)
-        run->pending = run->pending || waits_for_volumes(&run->pods[i]);
+        run->pending = run->pending || pod_waits_for_volumes(&run->pods[i]);
     uint64_t all_ms = cache_count(e->r->cache[CACHE_CLUSTERS]) * RECONCILE_PENDING_STEP_MS;
     uint64_t pause_ms = all_ms > RECONCILE_RETRY_MS ? all_ms : RECONCILE_RETRY_MS;
     bool stale = run->now_ms >= e->creds_checked_ms + pause_ms;

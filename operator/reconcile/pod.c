@@ -287,3 +287,10 @@ void pod_read(const struct pod *p, struct plan_pod *out)
                              .ended = pod_text(p, POD_ENDED),
                              .ended_code = p->ended_code};
 }
+
+/* Before a kubelet has the pod there is no reason, and no volume is waited for. */
+bool pod_waits_for_volumes(const struct plan_pod *pod)
+{
+    return !pod->deleting && !pod->running_since_ms && pod->waiting &&
+           strcmp(pod->waiting, "ContainerCreating") == 0;
+}

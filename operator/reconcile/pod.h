@@ -47,6 +47,9 @@ void pod_unref(struct pod *p);
 const char *pod_text(const struct pod *p, enum pod_text which); /* NULL: absent */
 /* All fields that depend on the pod alone. Texts are borrowed. */
 void pod_read(const struct pod *p, struct plan_pod *out);
+/* True if a kubelet has the pod and has not started its container. A missing Secret may be the
+ * cause. */
+bool pod_waits_for_volumes(const struct plan_pod *pod);
 /* True if the StatefulSet's controller has seen the newest template and the pod is made from
  * another. */
 bool pod_outdated(const struct pod *p, const struct child *set);

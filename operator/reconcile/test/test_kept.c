@@ -80,6 +80,25 @@ static void a_pod_that_runs_takes_at_most_300_bytes(void **state)
     pod_unref(p);
 }
 
+static bool waits_for_volumes(const char *container_state)
+{
+    struct pod *p = keep_pod(container_state, NULL);
+    struct plan_pod seen;
+
+    pod_read(p, &seen);
+    bool waits = pod_waits_for_volumes(&seen);
+    pod_unref(p);
+    return waits;
+}
+
+static void a_pod_waits_for_volumes_only_when_a_kubelet_has_it(void **state)
+{
+    assert_false(waits_for_volumes("{}"));
+    assert_false(waits_for_volumes("{\"waiting\": {\"reason\": \"ErrImagePull\"}}"));
+    assert_false(waits_for_volumes("{\"running\": {\"startedAt\": \"2024-01-01T00:00:00Z\"}}"));
+    assert_true(waits_for_volumes("{\"waiting\": {\"reason\": \"ContainerCreating\"}}"));
+}
+
 static void the_words_about_an_image_stay_while_only_digits_differ(void **state)
 {
     static const char *const states[] = {
@@ -189,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_that_runs_takes_at_most_300_bytes),
+        cmocka_unit_test(a_pod_waits_for_volumes_only_when_a_kubelet_has_it),
         cmocka_unit_test(the_words_about_an_image_stay_while_only_digits_differ),
         cmocka_unit_test(a_container_cannot_claim_by_its_own_message_that_memory_is_full),
         cmocka_unit_test(a_container_starves_by_the_words_of_the_kernel_or_the_runtime),
