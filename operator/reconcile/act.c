@@ -285,6 +285,7 @@ static void on_credentials(const struct credentials *creds, const struct status_
     run->issuer = NULL;
     e->creds_checked_ms = loop_now_ms(e->r->o.loop);
     e->creds_pause_ms = next_reading_ms(e->r, creds && creds->partial);
+    e->user_looked_ms = e->creds_checked_ms;
     run->again = creds && !e->have_creds;
     if (creds)
         keep_credentials(e, creds);
@@ -348,7 +349,7 @@ static enum credentials_scope credentials_scope(const struct run *run)
 
 /* While a Secret has an error every pass asks for this; the Secrets are read every few seconds
  * only. */
-static void ensure_credentials(struct run *run)
+static void read_credentials(struct run *run)
 {
     struct err err = {0};
     uint64_t next_ms = run->e->creds_checked_ms + RECONCILE_CREDENTIALS_MS;
@@ -366,6 +367,14 @@ static void ensure_credentials(struct run *run)
                                &run->e->creds_progress, on_credentials, run, &err);
     if (!run->creds && !run->issuer)
         give_up(run, "reading the Secrets", err.msg);
+}
+
+static void ensure_credentials(struct run *run)
+{
+    if (run->user_due)
+        usersecret_look(run, read_credentials);
+    else
+        read_credentials(run);
 }
 
 void act_begin(struct run *run)

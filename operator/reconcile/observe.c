@@ -190,10 +190,13 @@ static void see_credentials(struct run *run)
 
     for (size_t i = 0; i < run->in.npods; i++)
         run->pending = run->pending || pod_waits_for_volumes(&run->pods[i]);
-    uint64_t all_ms = cache_count(e->r->cache[CACHE_CLUSTERS]) * RECONCILE_PENDING_STEP_MS;
+    size_t clusters = cache_count(e->r->cache[CACHE_CLUSTERS]);
+    uint64_t all_ms = clusters * RECONCILE_PENDING_STEP_MS;
     uint64_t pause_ms = all_ms > RECONCILE_RETRY_MS ? all_ms : RECONCILE_RETRY_MS;
     bool stale = run->now_ms >= e->creds_checked_ms + pause_ms;
     run->in.credentials = e->creds_complete && !(run->pending && stale) && !secrets_due(run);
+    run->user_due = run->in.credentials && usersecret_due(run, clusters);
+    run->in.credentials = run->in.credentials && !run->user_due;
     run->in.authority_revision = e->have_creds && e->creds.settled ? e->creds.revision : -1;
 }
 

@@ -39,6 +39,10 @@
  * more rarely if there are many clusters. */
 #define RECONCILE_PENDING_STEP_MS 500
 #define RECONCILE_RENEWAL_MS 60000
+/* Time between two looks for the Secret x-user: this long, or longer for many clusters, of which
+ * one is looked at in USERSECRET_STEP_MS. */
+#define USERSECRET_PAUSE_MS 45000
+#define USERSECRET_STEP_MS 250
 
 /* Pauses between replacements of pods whose memory is full: more pods do not help if the limit is
  * too small. */
@@ -122,6 +126,7 @@ struct entry {
     uint64_t status_ms;        /* time of the last write of the status, on the loop's clock */
     uint64_t creds_checked_ms; /* on the loop's clock; 0: never */
     uint64_t creds_pause_ms;   /* until they are read again */
+    uint64_t user_looked_ms;   /* when the Secret x-user was last seen or looked for */
     struct wanted wanted;      /* of the last pass */
     struct child_memory child[CLUSTER_CHILDREN];
     struct status_trouble creds_trouble;
@@ -166,7 +171,9 @@ struct run {
     void (*on_reread)(struct run *run, const json_t *object);
     struct credentials_job *creds;
     struct issuer_job *issuer;
-    json_t *status; /* the status that is being written */
+    json_t *status;                          /* the status that is being written */
+    void (*on_user_absent)(struct run *run); /* usersecret.c */
+    bool user_due;  /* the Secrets are complete, and x-user is looked for */
     bool pending;   /* a pod waits for its volumes */
     bool failed;    /* the pass is repeated with back-off */
     bool again;     /* something has changed that the next plan should see */
@@ -248,6 +255,12 @@ void shortage_note(struct run *run, const struct err *err);
 /* True if the answer to a dry run means that a quota is used up, not that the template is bad. */
 bool shortage_is_quota(int status, const struct err *err);
 void shortage_clear(struct shortage *s);
+
+/* usersecret.c: whether the Secret x-user, which no pod waits for, is still there. */
+/* True if it is to be looked for now; otherwise the next pass comes when it is. */
+bool usersecret_due(struct run *run, size_t clusters);
+/* Calls on_absent if it does not exist, run->on_action_done otherwise. */
+void usersecret_look(struct run *run, void (*on_absent)(struct run *run));
 
 /* reread.c: reads one object after a conflict (409) and stores the answer in `cache`, so that the
  * next try does not depend on the watch. Then calls on_read with the object; NULL: it does
