@@ -84,6 +84,46 @@ names_no_user() { [ "$(kn get sts x -o json | jq -c '.spec.template.spec.securit
     [ "$(wc -c < "$dir/kept.json")" -le 65537 ]
 }
 
+# applies MANAGER SPEC [OPTION...]
+applies() {
+    kn apply --server-side --field-manager="$1" "${@:3}" -f - << END
+{"apiVersion": "dvm.openpmix.io/v1alpha1", "kind": "DvmCluster", "metadata": {"name": "x"}, "spec": $2}
+END
+}
+spec_of() { kn get dvm x -o json | jq -c ".spec.$1"; }
+
+@test "two managers apply parts of one spec, and the operator writes the status beside them" {
+    start_operator
+    applies platform '{"replicas": 2, "updateStrategy": {"rollingUpdate": {"maxUnavailable": "25%"}}, "head": {"template":
+        {"spec": {"nodeSelector": {"pool": "stable"}}}}}' >&2
+    applies team '{"image": "example.test/daemon:1", "applicationLimits": {"min": 1, "max": 4}}' >&2
+    becomes '{.status.desiredReplicas}' 2
+    run applies team '{"image": "example.test/daemon:1", "applicationLimits": {"min": 1}, "replicas": 3}'
+    [ "$status" -ne 0 ]
+    [[ $output == *conflict*platform*.spec.replicas* ]]
+    applies team '{"image": "example.test/daemon:1", "applicationLimits": {"min": 1}}' >&2 # gives max up
+    [ "$(spec_of applicationLimits)" = '{"min":1}' ]
+    applies platform '{"replicas": 3, "updateStrategy": {"type": "OnDelete"}}' >&2
+    [ "$(spec_of updateStrategy)" = '{"type":"OnDelete"}' ]
+    [ "$(spec_of head.template)" = null ]
+    [ "$(spec_of image)" = '"example.test/daemon:1"' ]
+    becomes '{.status.desiredReplicas}' 3
+}
+
+@test "kubectl explain describes the fields with their types" {
+    explains() { # its lines are wrapped
+        said=$(k explain "dvmcluster.$1" | tr -s ' \n' ' ')
+        [[ $said == *"$2"* ]] || { echo "$said"; return 1; }
+    }
+    explains spec.applicationLimits.max "may request members up to this number"
+    explains spec.updateStrategy.rollingUpdate.maxUnavailable "a number, or a percentage"
+    explains spec.security.runAsUser "<integer>"
+    explains spec.security.userFrom "ENUM: Spec Namespace"
+    explains spec.head.template "A pod template for the head alone"
+    explains spec.minReplicas "Refused. It is called applicationLimits.min."
+    explains status.releases "<[]Object>"
+}
+
 @test "spec.head.template changes the head's set alone" {
     start_operator
     make_cluster 1
