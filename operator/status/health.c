@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The conditions Ready and Degraded, which programs wait for.
+/* The conditions Ready, Stalled and Degraded, which programs wait for.
  *
  * In: the facts, and the verdicts Available and Progressing. Out: Ready (the spec is reached, as
- * kstatus reads it) and Degraded (a fault needs attention).
+ * kstatus reads it), Stalled (it is not reached before a user acts, as kstatus reads it) and
+ * Degraded (a fault needs attention).
  *
  * Invariant: Degraded follows from facts alone: trouble with objects, a head that does not answer,
  * a pod that cannot start, a lost member. A planned change of the size is none. */
@@ -23,6 +24,17 @@ struct verdict status_ready(const struct verdict *progressing)
         return status_verdict(STATUS_KEEP, progressing->reason, xstrdup(progressing->message));
     return status_verdict(is_reached(progressing) ? STATUS_TRUE : STATUS_FALSE, progressing->reason,
                           xstrdup(progressing->message));
+}
+
+/* A request that may succeed the next time does not stall the cluster. */
+struct verdict status_stalled(const struct verdict *progressing)
+{
+    if (progressing->value == STATUS_KEEP)
+        return status_verdict(STATUS_KEEP, progressing->reason, xstrdup(progressing->message));
+    if (progressing->value == STATUS_FALSE && !is_reached(progressing) &&
+        !reason_is(progressing->reason, REASON_PASSING))
+        return status_verdict(STATUS_TRUE, progressing->reason, xstrdup(progressing->message));
+    return status_verdict(STATUS_FALSE, REASON_AS_EXPECTED, xstrdup("No user has to act."));
 }
 
 static const struct plan_pod *pod_of(const struct facts *f, uint32_t vpid)

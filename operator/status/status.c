@@ -86,7 +86,7 @@ static void put_conditions(json_t *list, const struct facts *f)
     const struct cluster *c = f->in->cluster;
     int64_t now_ms = f->in->now_ms;
     struct verdict available = condition_available(f), progressing = condition_progressing(f);
-    struct verdict ready = status_ready(&progressing);
+    struct verdict ready = status_ready(&progressing), stalled = status_stalled(&progressing);
     struct verdict degraded = status_degraded(f, &available, &progressing);
 
     put_condition(list, c, "Available", available, now_ms);
@@ -94,6 +94,7 @@ static void put_conditions(json_t *list, const struct facts *f)
     put_condition(list, c, "Resizing", condition_resizing(f), now_ms);
     put_condition(list, c, "Suspended", condition_suspended(f), now_ms);
     put_condition(list, c, "Ready", ready, now_ms);
+    put_condition(list, c, "Stalled", stalled, now_ms);
     put_condition(list, c, "Degraded", degraded, now_ms);
 }
 
@@ -162,7 +163,7 @@ json_t *status_build(const struct plan_input *in, const struct plan *p,
     return status_bound(status);
 }
 
-/* The old status with another Progressing. Takes v.message. */
+/* The old status with another Progressing and Stalled. Takes v.message. */
 static json_t *old_with(const struct cluster *c, const json_t *old_status, struct verdict v,
                         int64_t now_ms)
 {
@@ -174,10 +175,12 @@ static json_t *old_with(const struct cluster *c, const json_t *old_status, struc
     {
         const char *type = json_string_value(json_object_get(old, "type"));
 
-        if (!type || strcmp(type, "Progressing") != 0)
+        if (!type || (strcmp(type, "Progressing") != 0 && strcmp(type, "Stalled") != 0))
             json_array_append_new(list, json_deep_copy(old));
     }
+    struct verdict stalled = status_stalled(&v);
     put_condition(list, c, "Progressing", v, now_ms);
+    put_condition(list, c, "Stalled", stalled, now_ms);
     json_object_set_new(status, "conditions", list);
     json_object_set_new(status, "observedGeneration", json_integer(c->generation));
     return status_bound(status);

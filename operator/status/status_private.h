@@ -66,6 +66,7 @@ struct verdict condition_suspended(const struct facts *f);
 
 /* health.c */
 struct verdict status_ready(const struct verdict *progressing);
+struct verdict status_stalled(const struct verdict *progressing);
 struct verdict status_degraded(const struct facts *f, const struct verdict *available,
                                const struct verdict *progressing);
 

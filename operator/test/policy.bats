@@ -110,6 +110,7 @@ judged() {
  "spec": {"head": {"template": {"spec": {"hostPID": true}}}}}
 END
     condition Progressing InvalidSpec
+    condition Stalled InvalidSpec
     [[ $(status_of '{.status.conditions[?(@.type=="Progressing")].message}') == *"spec.head.template"*hostPID* ]]
     run kn get sts,services,secrets
     [ "$output" = "No resources found in $ns namespace." ]
