@@ -311,40 +311,33 @@ static void on_credentials(const struct credentials *creds, const struct status_
     run->on_action_done(run);
 }
 
-static bool is_about_secrets(enum reason reason)
-{
-    return reason == REASON_SECRET_NOT_MADE || reason == REASON_SECRET_NOT_READ ||
-           reason == REASON_NOT_OWNED || reason == REASON_CERTIFICATE_INVALID ||
-           reason == REASON_CERTIFICATE_MISSING || reason == REASON_CERTIFICATE_NOT_RENEWED;
-}
-
-/* The StatefulSets are made when all Secrets are there, and conditions tell of trouble with these.
- */
-static bool secrets_were_complete(const struct run *run)
+static bool status_says(const struct run *run, const char *type, const char *value)
 {
     const json_t *condition;
     size_t i;
 
     json_array_foreach(run->c.conditions, i, condition)
     {
-        const char *reason = json_string_value(json_object_get(condition, "reason"));
+        const char *t = json_string_value(json_object_get(condition, "type"));
+        const char *v = json_string_value(json_object_get(condition, "status"));
 
-        if (!reason || is_about_secrets(reason_of(reason)))
-            return false;
+        if (t && v && strcmp(t, type) == 0)
+            return strcmp(v, value) == 0;
     }
-    return i > 0 && run->in.child[CLUSTER_HEAD_SET].exists &&
-           run->in.child[CLUSTER_MEMBER_SET].exists;
+    return false;
 }
 
-/* A cluster without a status is new. One that had all Secrets when the operator met it, after its
- * own start, has them. */
+/* A cluster without a status is new. One that was settled when the operator met it, after its own
+ * start, had all Secrets. */
 static enum credentials_scope credentials_scope(const struct run *run)
 {
     if (run->e->creds_checked_ms || run->pending)
         return CREDENTIALS_OF_ALL;
     if (!json_object_size(run->c.status))
         return CREDENTIALS_OF_NEW;
-    return secrets_were_complete(run) ? CREDENTIALS_OF_KNOWN : CREDENTIALS_OF_ALL;
+    return status_says(run, "Ready", "True") && status_says(run, "Degraded", "False")
+               ? CREDENTIALS_OF_KNOWN
+               : CREDENTIALS_OF_ALL;
 }
 
 /* While a Secret has an error every pass asks for this; the Secrets are read every few seconds
