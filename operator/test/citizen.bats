@@ -133,7 +133,7 @@ spec_of() { kn get dvm x -o json | jq -c ".spec.$1"; }
         "tolerations": [{"key": "pool", "operator": "Exists"}]}}}}}' >&2
     becomes '{.spec.template.spec.nodeSelector.pool}' stable sts/x-head
     becomes '{.spec.template.spec.tolerations[*].key}' pool sts/x-head
-    kn patch dvm x --type merge -p '{"spec": {"head": {"template": {"spec": {"nodeSelectors": {}}}}}}' >&2
+    kn patch dvm x --type merge -p '{"spec": {"head": {"template": {"spec": {"tolerations": [{"key": "pool", "operator": "Perhaps"}]}}}}}' >&2
     condition Progressing TemplateRefused
     [ "$(kn get sts x -o jsonpath='{.metadata.generation}')" = "$before" ]
 }
