@@ -89,14 +89,15 @@ all_told() {
 }
 
 @test "a rank that goes on after it was told to end is named" {
-    local job hold_by=(sh -c 'trap "" TERM; exec "$@"' sh)
+    local job asked hold_by=(sh -c 'trap "" TERM; exec "$@"' sh)
     start_dvm 1 --slots 2
     hold_job stubborn 2
     job=$(view '.jobs[0].id')
     pterm --job "$job" 3>&- &
+    asked=$!
     eventually shows "$job" "ranks 0-1: told to end, and not ended yet"
     end_job stubborn
-    wait
+    wait "$asked"
 }
 
 @test "output that is not read is told, until it is read" {
