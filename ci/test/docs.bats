@@ -8,7 +8,7 @@ setup() {
     export DOCS_ROOT=$BATS_TEST_TMPDIR/tree
     mkdir -p "$DOCS_ROOT"/{docs/{pmix,operator},dvm/host/{jobspec,pmix/test},dvm/test,operator/{status,metrics},charts/dvm-operator}
     cd "$DOCS_ROOT" || exit
-    touch docs/{cleanup,head,security,seeds,simulator}.md
+    touch docs/{cleanup,head,promises,security,seeds,simulator}.md
     printf '# prun\n' > docs/prun.md
     printf '%s\n' '@test "a job that $runs is \"told\" about" {' '}' > dvm/test/local.bats
     cat > dvm/host/pmix/test/test_one.c << 'C'

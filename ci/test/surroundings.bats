@@ -9,7 +9,7 @@ setup() {
     mkdir -p "$tree"/{ci,dvm/test,build}
     cp "$BATS_TEST_DIRNAME"/../{surroundings,bats}.sh "$tree/ci"
     cp "$BATS_TEST_DIRNAME/../../dvm/test/outer.bash" "$tree/dvm/test"
-    for file in local pmix run; do sample "$file" 'another one' false; done
+    for file in local alone pmix; do sample "$file" 'another one' false; done
 }
 
 # sample FILE NAME COMMAND: a test.
