@@ -253,10 +253,11 @@ told() { printf '%s\n' 'set -euo pipefail' ". $tree/demo/tell.bash" 'trap end_gr
 @test "output: a step without a new part says from time to time that it goes on, and what it does" {
     told 'step "it is done" one bash -c "echo part: building a, usually 4 s; read -r _ < $T/gate"' \
         'step "the other is done" two bash -c "echo line; read -r _ < $T/gate"' finish
+    local gate
+    exec {gate}<> "$T/gate" # no reader sees its end when another one has its line
     DEMO_STILL_S=0 background "$T/out" bash "$T/script"
     said "$T/out" '^  still: one: building a … [0-9.]* s | the other is done … [0-9.]* s  line$'
-    echo > "$T/gate"
-    echo > "$T/gate"
+    printf '\n\n' >& "$gate"
     wait "$pid"
 }
 
