@@ -135,18 +135,26 @@ static const char *state_at_head(struct sim *s, uint32_t v)
     return m ? member_state_word(m->state) : "unknown";
 }
 
+static void print_wait(void *arg, const struct core_wait *w)
+{
+    printf("            job %s: %s\n", w->nspace, w->text);
+}
+
+/* Each daemon, and what its jobs wait for. */
 void rest_print(struct sim *s, uint32_t nodes)
 {
     for (uint32_t v = 0; v < nodes; v++) {
         const struct core *x = sim_core(s, v);
 
-        if (x)
-            printf("%6llu   -> vpid %u: %s, epoch %llu, version %llu, complete %llu, live %u, "
-                   "lifeline %d: %.80s\n",
-                   (unsigned long long)sim_now(s), v, state_at_head(s, v),
-                   (unsigned long long)core_inspect_epoch(x).ctr,
-                   (unsigned long long)core_stats(x).version,
-                   (unsigned long long)core_inspect_complete(x), core_stats(x).live,
-                   (int)core_inspect_lifeline(x), core_state_text(x));
+        if (!x)
+            continue;
+        printf("%6llu   -> vpid %u: %s, epoch %llu, version %llu, complete %llu, live %u, "
+               "lifeline %d: %.80s\n",
+               (unsigned long long)sim_now(s), v, state_at_head(s, v),
+               (unsigned long long)core_inspect_epoch(x).ctr,
+               (unsigned long long)core_stats(x).version,
+               (unsigned long long)core_inspect_complete(x), core_stats(x).live,
+               (int)core_inspect_lifeline(x), core_state_text(x));
+        (void)core_waits(x, print_wait, NULL);
     }
 }

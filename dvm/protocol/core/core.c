@@ -184,8 +184,8 @@ static void create_transport(struct core *c)
     rml_set_hop_limits(c->rml, &(struct hop_limits){c->opts.direct_bytes, c->opts.eager_bytes, 0});
     c->xcast = xcast_create(&c->out, &c->members, c->neighbours);
     c->gather = gather_create(&c->out, c->rml, &c->members);
-    gather_check_senders(c->gather, local_gather_part_of, c);
-    gather_stand_in(c->gather, local_gather_awaited, c);
+    gather_check_senders(c->gather, local_rank_part_of, c);
+    gather_stand_in(c->gather, local_rank_awaited, c);
 }
 
 static void destroy_transport(struct core *c)

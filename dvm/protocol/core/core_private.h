@@ -228,8 +228,8 @@ void local_report_end(struct core *c); /* all that it has to know was sent befor
 void local_rank_note_orders(const struct core *c, struct msg_ranks *ends);
 void local_drop_all(struct core *c);
 void local_free(struct core *c);
-gather_part_fn local_gather_part_of; /* of the core, by the launches of jobs on this daemon */
-gather_ranks_fn local_gather_awaited;
+gather_part_fn local_rank_part_of; /* of the core, by the launches of jobs on this daemon */
+gather_ranks_fn local_rank_awaited;
 /* clients.c */
 extern const struct routed_handler client_handlers[];
 void client_member_gone(struct core *c, uint32_t vpid);

@@ -387,11 +387,11 @@ static void the_launch_of_a_job_shows_which_daemon_has_which_rank(void **state)
     const char *nspace = sim_job(d->sim, submit(d))->nspace;
 
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        assert_int_equal(local_gather_part_of(core_of(d, 1), nspace, cases[i].rank, cases[i].vpid),
+        assert_int_equal(local_rank_part_of(core_of(d, 1), nspace, cases[i].rank, cases[i].vpid),
                          cases[i].part);
-    assert_int_equal(local_gather_part_of(core_of(d, 1), "x.1", GATHER_RANK_ALL, 1),
+    assert_int_equal(local_rank_part_of(core_of(d, 1), "x.1", GATHER_RANK_ALL, 1),
                      GATHER_JOB_UNKNOWN);
-    assert_int_equal(local_gather_part_of(core_of(d, 3), nspace, GATHER_RANK_ALL, 1),
+    assert_int_equal(local_rank_part_of(core_of(d, 3), nspace, GATHER_RANK_ALL, 1),
                      GATHER_JOB_UNKNOWN);
     dvm_free(d);
 }
