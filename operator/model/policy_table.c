@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What spec.template may have under the template policy "restricted": a field that is not listed is
- * refused, so one that a later Kubernetes adds is refused too.
+/* The fields that spec.template may have under the template policy "restricted". A field that is
+ * not listed is refused, so one that a later Kubernetes adds is refused too.
  *
  * Each field stands here because a pod of the restricted level (Pod Security Standards) may have
  * it, and because it gives nothing that the creator of a DvmCluster does not have: no service

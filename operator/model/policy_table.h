@@ -45,9 +45,9 @@ struct policy_field {
 
 /* The fields of a pod template: metadata and spec. */
 extern const struct policy_field POLICY_TEMPLATE[];
-/* What no template may have, whatever the policy; open. */
+/* Fields that no template may have, whatever the policy; open. */
 extern const struct policy_field POLICY_ALWAYS_TEMPLATE[];
-/* What a value must be, as the end of a refusal. */
+/* Of each rule, the end of a refusal: how the value has to be. */
 extern const char *const POLICY_WORDS[POLICY_NRULES];
 /* The same for a key that is not listed. */
 extern const char POLICY_UNLISTED[];

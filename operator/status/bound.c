@@ -3,9 +3,10 @@
  *
  * In: a whole status. Out: a copy, which is shorter if the status is not within the bounds.
  *
- * What is cut, in this order: texts; ranks beyond STATUS_RANKS_MAX, which all lists of jobs share;
+ * It cuts, in this order: texts; ranks beyond STATUS_RANKS_MAX, which all lists of jobs share;
  * lists of jobs, all to the same number of jobs, at least one; other lists of what has happened.
- * What the operator continues from after a restart is never cut: it is less than half of the bound.
+ * Fields from which the operator continues after a restart are never cut: they have less than half
+ * of the bound.
  *
  * Invariant: equal statuses are cut equally, so an unchanged status is not written again. */
 #include "base/buf/buf.h"
