@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static struct cluster sample(void)
+static struct cluster sample_cluster(void)
 {
     return (struct cluster){.ns = (char *)"n",
                             .name = (char *)"x",
@@ -50,7 +50,7 @@ static void take_pod(const struct cluster *c, enum cluster_child child, json_t *
 
 static void maps_are_merged_by_key_and_null_removes_one(void **state)
 {
-    struct cluster c = sample();
+    struct cluster c = sample_cluster();
     json_t *meta, *spec, *tolerations;
     const char *disk, *stable;
 
@@ -74,7 +74,7 @@ static void maps_are_merged_by_key_and_null_removes_one(void **state)
 
 static void resources_of_the_template_are_merged_over_those_of_the_head(void **state)
 {
-    struct cluster c = sample();
+    struct cluster c = sample_cluster();
     json_t *meta, *spec;
     int cpu, memory;
     const char *limit;
@@ -103,7 +103,7 @@ static void resources_of_the_template_are_merged_over_those_of_the_head(void **s
 
 static void labels_and_annotations_are_merged_and_those_of_the_operator_stay(void **state)
 {
-    struct cluster c = sample();
+    struct cluster c = sample_cluster();
     json_t *meta, *spec;
     const char *team, *role, *common, *own;
 
@@ -128,7 +128,7 @@ static void labels_and_annotations_are_merged_and_those_of_the_operator_stay(voi
 /* Not even the annotation that says what of the spec they were made from. */
 static void the_members_stay_as_they_are(void **state)
 {
-    struct cluster c = sample();
+    struct cluster c = sample_cluster();
 
     set_templates(&c, "{\"spec\": {\"nodeSelector\": {\"disk\": \"ssd\"}}}", NULL,
                   "{\"metadata\": {\"labels\": {\"a\": \"b\"}}, \"spec\": {\"hostname\": \"h\"}}");
@@ -144,7 +144,7 @@ static void the_members_stay_as_they_are(void **state)
 
 static void a_volume_shm_keeps_the_users_size(void **state)
 {
-    struct cluster c = sample();
+    struct cluster c = sample_cluster();
     json_t *meta, *spec, *volume;
     size_t i, found = 0;
 

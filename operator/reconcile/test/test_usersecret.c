@@ -82,7 +82,7 @@ static bool is_due(size_t clusters)
     return usersecret_due(&fix.run, clusters);
 }
 
-static void look(int status)
+static void look_with(int status)
 {
     fix.status = status;
     fix.done = false;
@@ -101,7 +101,7 @@ static void it_is_looked_for_within_a_minute_again_and_again(void **state)
         clock_run_for(fix.r.o.loop, 1);
         assert_int_equal(fix.passes, i);
         assert_true(is_due(1));
-        look(200);
+        look_with(200);
         assert_int_equal(fix.asked, i);
     }
     assert_int_equal(fix.absent, 0);
@@ -117,10 +117,10 @@ static void many_clusters_are_looked_at_more_rarely(void **state)
 
 static void only_its_absence_makes_all_secrets_be_read(void **state)
 {
-    look(403);
-    look(409);
+    look_with(403);
+    look_with(409);
     assert_int_equal(fix.absent, 0);
-    look(404);
+    look_with(404);
     assert_int_equal(fix.absent, 1);
 }
 

@@ -98,23 +98,23 @@ static void look_at(char kind, uint64_t id, const char *text)
     waits_seen(bench.waits, &w, text != NULL);
 }
 
-static void look(const char *text)
+static void look_again(const char *text)
 {
     look_at('g', 1, text);
 }
 
 static void a_wait_is_told_when_three_looks_have_seen_it_and_when_it_is_over(void **state)
 {
-    look("x");
-    look("x");
+    look_again("x");
+    look_again("x");
     assert_int_equal(bench.nsent, 0);
-    look("x");
+    look_again("x");
     assert_int_equal(bench.nsent, 1);
     assert_string_equal(bench.sent, "a.1 x");
-    look(NULL);
+    look_again(NULL);
     assert_int_equal(bench.nsent, 2);
     assert_string_equal(bench.sent, "a.1 ");
-    look(NULL);
+    look_again(NULL);
     assert_int_equal(bench.nsent, 2);
 }
 
@@ -122,24 +122,24 @@ static void waits_that_do_not_last_are_not_told(void **state)
 {
     for (uint64_t id = 0; id < 20; id++)
         look_at('f', id / 2, "x"); /* as of fences in a loop */
-    look(NULL);
+    look_again(NULL);
     look_at('f', 20, "x");
     look_at('f', 20, "x");
-    look(NULL);
+    look_again(NULL);
     assert_int_equal(bench.nsent, 0);
 }
 
 static void a_wait_whose_text_changes_is_told_with_each_one_and_not_taken_back(void **state)
 {
-    look("ranks 1-3");
-    look("ranks 2-3");
-    look("ranks 2-3");
+    look_again("ranks 1-3");
+    look_again("ranks 2-3");
+    look_again("ranks 2-3");
     assert_int_equal(bench.nsent, 1);
     assert_string_equal(bench.sent, "a.1 ranks 2-3");
-    look("rank 3");
+    look_again("rank 3");
     assert_int_equal(bench.nsent, 2);
     assert_string_equal(bench.sent, "a.1 rank 3");
-    look("rank 3");
+    look_again("rank 3");
     assert_int_equal(bench.nsent, 2);
 }
 
@@ -159,22 +159,22 @@ static void the_library_knows_more_of_a_collective_than_the_core(void **state)
 static void a_wait_that_lasts_is_repeated_now_and_then(void **state)
 {
     for (int i = 0; i < 15; i++)
-        look("x");
+        look_again("x");
     assert_int_equal(bench.nsent, 3);
 }
 
 static void a_wait_stays_while_it_is_among_those_that_are_found(void **state)
 {
     bench.core_text = "core";
-    look(NULL);
-    look("x"); /* would be the first one */
-    look("x");
+    look_again(NULL);
+    look_again("x"); /* would be the first one */
+    look_again("x");
     assert_string_equal(bench.sent, "a.1 core");
     bench.core_text = NULL;
-    look("x");
+    look_again("x");
     assert_string_equal(bench.sent, "a.1 ");
-    look("x");
-    look("x");
+    look_again("x");
+    look_again("x");
     assert_string_equal(bench.sent, "a.1 x");
 }
 
@@ -182,7 +182,7 @@ static void output_that_nobody_reads_is_a_wait(void **state)
 {
     bench.paused = "a.1";
     for (int i = 0; i < 3; i++)
-        look(NULL);
+        look_again(NULL);
     assert_string_equal(bench.sent, "a.1 output: its reader is slower than the job");
 }
 
@@ -190,7 +190,7 @@ static void a_job_that_is_not_here_is_not_told(void **state)
 {
     bench.paused = "a.2";
     for (int i = 0; i < 3; i++)
-        look(NULL);
+        look_again(NULL);
     assert_int_equal(bench.nsent, 0);
 }
 
@@ -201,7 +201,7 @@ static void a_long_text_is_cut(void **state)
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     for (int i = 0; i < 3; i++)
-        look(text);
+        look_again(text);
     assert_int_equal(bench.nsent, 1);
     assert_int_equal(strlen(bench.sent), strlen("a.1 ") + 255);
 }
@@ -210,8 +210,8 @@ static void a_head_of_edition_0_is_told_nothing(void **state)
 {
     bench.head_speaks = 0;
     for (int i = 0; i < 3; i++)
-        look("x");
-    look(NULL);
+        look_again("x");
+    look_again(NULL);
     assert_int_equal(bench.nsent, 0);
 }
 
